@@ -37,6 +37,7 @@ pub fn starter_base(release: &str) -> PathBuf {
     repository("crates/llsd-plan").join(file)
 }
 
-pub(crate) fn text(path: &Path) -> String {
+/// The content of a file of the repository.
+pub fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -174,13 +174,16 @@ impl Run {
     }
 
     /// The operator's key is another one from now on, which must restart nothing that ever ran. The operator
-    /// cannot detect a rotation that happens before it reconciles with the new key, so a paused resource is
-    /// left out.
+    /// cannot detect a rotation that happens before it reconciles with the new key, so a resource that is paused or cannot
+    /// be planned is left out.
     fn lose_key(&mut self) -> Result<(), String> {
         if self.world.given.paused {
             return Ok(());
         }
         self.settle()?;
+        if self.world.is_unplanned {
+            return Ok(());
+        }
         let ran = self.world.current_set().filter(|set| set.has_served || !set.pods.is_empty());
         let ran = ran.map(|set| set.template.hash.clone());
         self.world.given.key += 1;

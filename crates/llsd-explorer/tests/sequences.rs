@@ -207,3 +207,17 @@ fn a_change_that_was_refused_stays_refused_while_nothing_can_be_asked() {
     let scaled = [Step::Scale(2), Step::Quota, Step::Registry];
     assert_eq!(run(&[&refused[..], &scaled[..]].concat()), Ok(()));
 }
+
+#[test]
+fn a_server_that_slept_before_it_was_good_takes_no_refused_change_when_its_label_is_lost() {
+    let asleep = [Step::Rotate(1), Step::Delete, Step::Create, Step::Tick, Step::Tick];
+    let refused = [Step::Autoscale(0), Step::Edit(Mood::Refused), Step::LoseLabel];
+    assert_eq!(run(&[&asleep[..], &refused[..]].concat()), Ok(()));
+}
+
+#[test]
+fn a_value_that_is_rotated_around_an_upgrade_reaches_the_pods_or_is_told() {
+    let upgraded = [Step::Edit(Mood::Broken), Step::Rotate(0), Step::Upgrade, Step::Rotate(0)];
+    let asked = [Step::Autoscale(2), Step::Registry, Step::LoseKey, Step::Registry];
+    assert_eq!(run(&[&upgraded[..], &asked[..]].concat()), Ok(()));
+}

@@ -133,7 +133,10 @@ fn misspell(line: &mut String, random: &mut Random) {
     let at = key.start + random.below(key.len());
     match random.below(3) {
         0 => drop(line.remove(at)),
-        1 => line.insert_str(at, &line[at..=at].to_owned()),
+        1 => {
+            let letter = line[at..=at].to_owned();
+            line.insert_str(at, &letter);
+        }
         _ => {
             let letter = line[key.start..=key.start].to_ascii_uppercase();
             line.replace_range(key.start..=key.start, &letter);

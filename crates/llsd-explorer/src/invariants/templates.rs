@@ -15,6 +15,8 @@ pub(super) fn new_templates_have_a_cause(
     watcher: &mut Watcher,
     world: &World,
 ) -> Result<(), String> {
+    // A pod that becomes available only now could not be known of when the change was rolled out.
+    let served = std::mem::replace(&mut watcher.served, world.serving().next().is_some());
     let Some(now) = world.template() else { return Ok(()) };
     let before = watcher.template.replace(Rc::clone(now));
     let Some(before) = before else {
@@ -37,10 +39,7 @@ pub(super) fn new_templates_have_a_cause(
             return Err(format!("a template that failed is written again: {}", now.identity));
         }
         // What the preflight refuses is never written while it can be asked.
-        if now.mood == Mood::Refused
-            && world.serving().next().is_some()
-            && !world.given.trouble.quota
-        {
+        if now.mood == Mood::Refused && (served && watcher.served) && !world.given.trouble.quota {
             return Err(format!("a change is rolled out that is refused: {}", now.identity));
         }
         if back.is_some_and(|back| !back.is_asked_for()) {

@@ -15,6 +15,8 @@ pub struct Watcher {
     /// The template that the Deployment had last, and why it came to have it.
     pub(super) template: Option<Rc<Template>>,
     pub(super) cause: Option<Cause>,
+    /// A pod was available.
+    pub(super) served: bool,
     /// There was a claim.
     pub(super) had_claim: bool,
 }

@@ -121,7 +121,7 @@ fn llsd(kubeconfig: &str, arguments: &[&str]) -> std::process::Command {
 /// Runs the program, which ends by itself.
 fn run(kubeconfig: &str, arguments: &[&str]) -> Run {
     let mut command = assert_cmd::Command::from_std(llsd(kubeconfig, arguments));
-    let output = command.timeout(Duration::from_secs(60)).output().unwrap();
+    let output = command.timeout(Duration::from_mins(1)).output().unwrap();
     Run {
         code: output.status.code().expect("it ends by itself"),
         stdout: String::from_utf8(output.stdout).unwrap(),

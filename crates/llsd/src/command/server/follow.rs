@@ -328,12 +328,12 @@ mod tests {
         Screens { output, shows: true, is_terminal, last: None, remark: None }
     }
 
-    fn stdout(text: &str) -> Option<Addition> {
-        Some(Addition::Stdout(text.to_owned()))
+    fn stdout(text: &str) -> Addition {
+        Addition::Stdout(text.to_owned())
     }
 
-    fn stderr(text: &str) -> Option<Addition> {
-        Some(Addition::Stderr(text.to_owned()))
+    fn stderr(text: &str) -> Addition {
+        Addition::Stderr(text.to_owned())
     }
 
     const REMARK: &str = "(not up to date: no)\n";
@@ -342,13 +342,13 @@ mod tests {
     fn a_program_reads_documents_alone_on_stdout() {
         for (output, between) in [(OutputFormat::Yaml, "---\n"), (OutputFormat::Json, "\n")] {
             let mut screens = screens(output, false);
-            assert_eq!(screens.add(Ok("a: 1\n".into())), stdout("a: 1\n"));
+            assert_eq!(screens.add(Ok("a: 1\n".into())), Some(stdout("a: 1\n")));
             assert_eq!(screens.add(Ok("a: 1\n".into())), None);
-            assert_eq!(screens.add(Err("no".into())), stderr(REMARK));
+            assert_eq!(screens.add(Err("no".into())), Some(stderr(REMARK)));
             assert_eq!(screens.add(Err("no".into())), None);
             assert_eq!(screens.add(Ok("a: 1\n".into())), None, "it was printed");
             let second = format!("{between}a: 2\n");
-            assert_eq!(screens.add(Ok("a: 2\n".into())), stdout(&second));
+            assert_eq!(screens.add(Ok("a: 2\n".into())), Some(stdout(&second)));
         }
     }
 
@@ -359,18 +359,18 @@ mod tests {
             (false, "one\n".to_owned(), "\none\n".to_owned()),
         ] {
             let mut screens = screens(OutputFormat::Text, is_terminal);
-            assert_eq!(screens.add(Ok("one\n".into())), stdout(&first));
-            assert_eq!(screens.add(Err("no".into())), stdout(REMARK), "the screen stays");
-            assert_eq!(screens.add(Ok("one\n".into())), stdout(&again));
+            assert_eq!(screens.add(Ok("one\n".into())), Some(stdout(&first)));
+            assert_eq!(screens.add(Err("no".into())), Some(stdout(REMARK)), "the screen stays");
+            assert_eq!(screens.add(Ok("one\n".into())), Some(stdout(&again)));
         }
     }
 
     #[test]
     fn who_only_waits_reads_lines_on_stderr() {
         let mut screens = Screens { shows: false, ..screens(OutputFormat::Json, false) };
-        assert_eq!(screens.add(Ok("pending".into())), stderr("pending\n"));
-        assert_eq!(screens.add(Err("no".into())), stderr(REMARK));
-        assert_eq!(screens.add(Ok("pending".into())), stderr("pending\n"));
+        assert_eq!(screens.add(Ok("pending".into())), Some(stderr("pending\n")));
+        assert_eq!(screens.add(Err("no".into())), Some(stderr(REMARK)));
+        assert_eq!(screens.add(Ok("pending".into())), Some(stderr("pending\n")));
         assert_eq!(screens.add(Ok("pending".into())), None);
     }
 
