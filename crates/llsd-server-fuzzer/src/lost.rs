@@ -73,6 +73,8 @@ fn leaves(value: &Value, path: &FieldPath, found: &mut Vec<FieldPath>) {
             let items = items.iter().enumerate();
             items.for_each(|(index, inner)| leaves(inner, &path.index(index), found));
         }
+        // Nothing, also to the API server.
+        Value::Null => {}
         _ => found.push(path.clone()),
     }
 }
