@@ -42,6 +42,8 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
     let types: Vec<String> = draft
         .providers(&provider.api)
         .iter()
+        // Not those of the resource: a type that two of its providers have is not known by that.
+        .filter(|entry| !matches!(entry.origin, Origin::Field(_)))
         .filter_map(|entry| entry.get_str("provider_type").map(str::to_owned))
         .collect();
     let resolved = resolve(
