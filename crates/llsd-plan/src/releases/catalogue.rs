@@ -46,7 +46,7 @@ impl Releases {
         nearest(short_name(written), self.names_instead(api, written)?)
     }
 
-    /// The same where it was surely meant: nobody would call a type of their own so.
+    /// The same where it was surely meant, because the name differs in one letter only.
     pub fn slip_of(&'static self, api: &str, written: &str) -> Option<&'static str> {
         let short = short_name(written);
         self.names_instead(api, written)?.find(|known| is_slip(short, known))

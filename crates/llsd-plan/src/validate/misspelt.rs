@@ -69,7 +69,7 @@ struct NearlyKnown<'a> {
 }
 
 impl NearlyKnown<'_> {
-    /// Whoever writes a type in full means it.
+    /// A type that is written in full is taken as it is.
     fn is_refused(&self) -> bool {
         self.is_slip && !self.written.contains("::")
     }

@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_pods_own_account_stands_in_for_no_kubeconfig_that_is_wrong() {
         let unread = |kind: ErrorKind| {
-            KubeconfigError::ReadConfig(kind.into(), PathBuf::from("/root/.kube/config"))
+            KubeconfigError::ReadConfig(kind.into(), PathBuf::from("/home/dev/.kube/config"))
         };
         assert!(is_none(&KubeconfigError::FindPath, None), "there is no home folder");
         assert!(is_none(&unread(ErrorKind::NotFound), None));

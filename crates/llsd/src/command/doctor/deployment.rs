@@ -41,7 +41,7 @@ fn setup(container: &Value, namespace: String) -> OperatorSetup {
     let serves_webhooks = !matches!(value_of(&words, &["--webhook-bind-address"]), Some("" | "0"));
     let has_files = value_of(&words, &["--webhook-cert-dir"]).is_some();
     let has_url = value_of(&words, &["--webhook-url"]).is_some();
-    // For some namespaces it serves webhooks only with certificates of somebody else.
+    // An operator of some namespaces serves webhooks only with certificates from elsewhere.
     let makes_certificates = serves_webhooks && !has_files && watched.is_empty();
     OperatorSetup {
         namespace,
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(of(&["run", "--leader-elect", "--metrics-authentication"]), [true; 3]);
         assert_eq!(of(&["run", "--metrics-authentication=true"]), [true; 3]);
         assert_eq!(of(&["run", "--metrics-authentication=false"]), [true, true, false]);
-        // With cert-manager, on OpenShift and with OLM somebody else makes and registers them.
+        // With cert-manager, on OpenShift and with OLM the operator does not make or register them.
         assert_eq!(of(&["run", "--webhook-cert-dir=/certificates"]), [false; 3]);
         assert_eq!(of(&["run", "--webhook-cert-dir", "/certificates"]), [false; 3]);
         let at_an_address = ["run", "--webhook-cert-dir=/c", "--webhook-url=https://10.0.0.5:9443"];

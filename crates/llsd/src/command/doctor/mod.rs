@@ -68,7 +68,7 @@ async fn examined(
     }
     let operator = operator(cluster, operator_namespace, &mut findings).await;
     findings.push(rights::of_operator(client, &operator).await);
-    // Whoever may not read the definition may still write resources, which is what it takes to try them.
+    // Users who may not read the definition may still write resources, which is enough to try them.
     match &definition {
         Ok(None) => {}
         Ok(Some(definition)) => webhooks(cluster, Some(definition), &operator, &mut findings).await,
@@ -111,7 +111,7 @@ async fn webhooks(
     let (client, now, home) = (&cluster.client, cluster.clock.now(), &operator.setup.namespace);
     findings.extend(definition.map(|it| webhooks::conversion(it, home, now)));
     findings.push(webhooks::admission(client, home, now).await);
-    // A Secret that is left over says nothing where somebody else makes the certificates.
+    // A Secret that is left over says nothing if the operator does not make the certificates.
     if let Some(definition) = definition.filter(|_| operator.setup.makes_certificates) {
         // Not everyone may read Secrets, and the answers below show as much.
         let secret = format!("/api/v1/namespaces/{home}/secrets/{WEBHOOK_SECRET}");

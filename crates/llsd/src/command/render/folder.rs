@@ -1,7 +1,7 @@
 //! Writes folders of files, and removes those of an earlier run that are not written again. Names come from
 //! resources that other people may have written, so only plain names are taken, and only plain files are
 //! written over: no link is followed out of the folder. Everything is looked at before anything is written, and a
-//! file that somebody else wrote or changed is never written over.
+//! file that this command did not write, or that was changed since, is never overwritten.
 
 use std::collections::BTreeSet;
 use std::fs;
