@@ -26,7 +26,7 @@ pub struct NeededRight {
 pub struct OperatorSetup {
     /// The namespace that it runs in.
     pub namespace: String,
-    /// The namespaces that it looks after; all, where there is none.
+    /// The namespaces that it watches; if empty, it watches all.
     pub watched: Vec<String>,
     /// Whether it makes the certificates of its webhooks itself.
     pub makes_certificates: bool,

@@ -1,4 +1,4 @@
-//! The admission policies of an installation, each with the binding without which it holds nobody.
+//! The admission policies of an installation, each with its binding, without which it has no effect.
 
 use kube::Client;
 use llsd_api::policy::{NAME, PODS, SECRETS};

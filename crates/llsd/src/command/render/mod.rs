@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     }
 }
 
-/// Files that somebody else wrote or changed would be lost.
+/// Nothing is written, because files that earlier runs did not write, or that were changed since, would be lost.
 fn refused(
     plans: &Plans,
     configurations: &[Result<Configuration<'_>, Problem>],

@@ -22,7 +22,7 @@ pub(super) struct Record(BTreeMap<PathBuf, String>);
 #[derive(Debug)]
 pub(super) struct Stranger {
     pub(super) file: String,
-    /// An earlier run wrote it, and somebody changed it since.
+    /// An earlier run wrote it, and it was changed since.
     pub(super) is_changed: bool,
 }
 

@@ -73,7 +73,7 @@ pub(super) async fn follow(
     }
 }
 
-/// The text of a look, or why there is none.
+/// The text to show of the server, or why it could not be read.
 fn looked(
     seen: &Result<SeenServer, ClusterError>,
     output: OutputFormat,
