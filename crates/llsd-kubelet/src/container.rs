@@ -1,6 +1,9 @@
 //! The life of one container: started, probed, started again when it ends, and stopped with its pod.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use k8s_openapi::{api::core::v1::Container, jiff::Timestamp};
 use tokio::time::sleep;
@@ -8,9 +11,11 @@ use tokio::time::sleep;
 use crate::{
     context::RETRY,
     environment::invocation,
+    events::{self, Told},
+    memory,
     objects::Objects,
     prepared::PreparedPod,
-    probe::{ProbeResult, Prober},
+    probe::{Kind, ProbeResult, Prober},
     process::{Process, Spec},
     refusal::Refusal,
     snapshot::{ContainerSnapshot, Ended, START_ERROR, State},
@@ -81,7 +86,9 @@ pub(crate) struct Life<'a> {
 /// How one run of a container ended.
 enum End {
     Itself(i32),
-    Unhealthy(String),
+    Unhealthy(Kind),
+    /// Its processes held more memory than its limit.
+    OutOfMemory,
     Stopped(Stop),
 }
 
@@ -99,12 +106,15 @@ impl Life<'_> {
             self.update(|snapshot| snapshot.state = State::Running { since });
             let end = tokio::select! {
                 code = process.wait() => End::Itself(code),
-                why = self.probe(&spec) => End::Unhealthy(why),
+                kind = self.probe(&spec) => End::Unhealthy(kind),
+                () = memory::exceeded(self.container, &spec.pid_file) => End::OutOfMemory,
                 stop = stopped(&mut stopping) => End::Stopped(stop),
             };
             let (code, message) = self.finish(&end, &mut process, &mut stopping).await;
             self.update(|snapshot| snapshot.ready = false);
-            let ended = Ended { code, message, started: since, finished: Timestamp::now() };
+            let out_of_memory = matches!(end, End::OutOfMemory);
+            let finished = Timestamp::now();
+            let ended = Ended { code, out_of_memory, message, started: since, finished };
             self.update(|snapshot| {
                 snapshot.started = false;
                 snapshot.state = State::Ended(ended.clone());
@@ -143,10 +153,16 @@ impl Life<'_> {
     ) -> (i32, String) {
         match end {
             End::Itself(code) => (*code, self.message(*code, process)),
-            End::Unhealthy(why) => {
+            End::Unhealthy(kind) => {
                 self.update(|snapshot| snapshot.ready = false);
+                self.tell(&events::killing(&self.container.name, *kind));
                 let left = self.hook_before_stop(process, self.grace_of_probes()).await;
-                (process.stop(left).await, why.clone())
+                let code = process.stop(left).await;
+                (code, self.message(code, process))
+            }
+            End::OutOfMemory => {
+                let code = process.stop(Duration::ZERO).await;
+                (code, self.message(code, process))
             }
             End::Stopped(stop) => {
                 let stop = *stop;
@@ -239,11 +255,13 @@ impl Life<'_> {
         Ok((process, spec))
     }
 
-    async fn probe(&self, spec: &Spec) -> String {
+    /// Returns with the probe for which the container must be restarted.
+    async fn probe(&self, spec: &Spec) -> Kind {
         let kubelet = &self.pod.kubelet;
         let prober = Prober {
             container: self.container,
             network: &self.pod.sandbox.network,
+            ip: &self.pod.ip,
             client: &kubelet.http,
             namespaces: &kubelet.namespaces,
             sandbox: self.pod.sandbox.id,
@@ -251,13 +269,32 @@ impl Life<'_> {
             env: &spec.env,
             identity: &spec.identity,
         };
-        let record = |result| {
-            self.update(|snapshot| match result {
-                ProbeResult::Started => snapshot.started = true,
-                ProbeResult::Ready(ready) => snapshot.ready = ready,
-            });
+        // A kubelet reports each failure. Here the same message is reported once: Events would slow tests down.
+        let told = Mutex::new(None);
+        let record = |result| match result {
+            ProbeResult::Started => self.update(|snapshot| snapshot.started = true),
+            ProbeResult::Ready(ready) => self.update(|snapshot| snapshot.ready = ready),
+            ProbeResult::Failed(kind, met) => {
+                let unhealthy = events::unhealthy(kind, &met);
+                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                if told.as_ref() != Some(&unhealthy) {
+                    self.tell(&unhealthy);
+                    *told = Some(unhealthy);
+                }
+            }
         };
         prober.watch(record).await
+    }
+
+    /// Tells an Event about the container, beside all else.
+    fn tell(&self, told: &Told) {
+        let is_init = self.pod.pod.spec.as_ref().is_some_and(|spec| {
+            spec.init_containers.iter().flatten().any(|init| init.name == self.container.name)
+        });
+        let list = if is_init { "initContainers" } else { "containers" };
+        let field = format!("spec.{list}{{{}}}", self.container.name);
+        let event = events::event(&self.pod.pod, told, Some(&field));
+        tokio::spawn(events::send(self.pod.kubelet.client.clone(), event));
     }
 
     fn update(&self, change: impl FnOnce(&mut ContainerSnapshot)) {

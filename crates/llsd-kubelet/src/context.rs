@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Client, Config};
 use tokio::runtime::Handle;
 
-use llsd_testkit::node::next_ip;
+use llsd_testkit::node::{NodeRoom, next_ip};
 
 use crate::{
     claims::Claims, image::ImageStandIn, namespaces::Namespaces, network::Outlets, probe, process,
@@ -26,6 +26,7 @@ pub(crate) type Images = Box<dyn Fn(&str) -> Option<ImageStandIn> + Send + Sync>
 /// What a stand-in is started with.
 pub(crate) struct Start {
     pub(crate) config: Config,
+    pub(crate) room: NodeRoom,
     pub(crate) namespaces: Namespaces,
     pub(crate) images: Images,
     pub(crate) folder: PathBuf,
@@ -51,7 +52,7 @@ pub(crate) struct KubeletContext {
 impl KubeletContext {
     /// Inside the stand-in's own runtime.
     pub(crate) fn new(start: Start, client: Client) -> anyhow::Result<Self> {
-        let Start { namespaces, images, folder, group, config: _ } = start;
+        let Start { namespaces, images, folder, group, config: _, room: _ } = start;
         // Short names: the path of a socket has 107 bytes at most.
         for name in ["claims", "out", "p", "logs"] {
             fs::create_dir(folder.join(name))?;

@@ -20,6 +20,7 @@ pub struct ImageStandIn {
     folders: Vec<(PathBuf, PathBuf)>,
     env: Vec<(String, String)>,
     command: Vec<String>,
+    working_dir: Option<String>,
 }
 
 impl ImageStandIn {
@@ -49,6 +50,7 @@ impl ImageStandIn {
             image = image.with_its_place(installed);
         }
         image
+            .with_working_dir("/opt")
             .with_env("TIKTOKEN_CACHE_DIR", venv.tokenizers().display().to_string())
             // Releases up to 0.2 would fetch a list of prices from the network.
             .with_env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -65,6 +67,12 @@ impl ImageStandIn {
     /// What runs in a container that names no command.
     pub fn with_command<T: Into<String>>(mut self, command: impl IntoIterator<Item = T>) -> Self {
         self.command = command.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Where a container begins that names no working folder.
+    pub fn with_working_dir(mut self, folder: impl Into<String>) -> Self {
+        self.working_dir = Some(folder.into());
         self
     }
 
@@ -85,6 +93,10 @@ impl ImageStandIn {
 
     pub(crate) fn folders(&self) -> &[(PathBuf, PathBuf)] {
         &self.folders
+    }
+
+    pub(crate) fn working_dir(&self) -> &str {
+        self.working_dir.as_deref().unwrap_or("/")
     }
 
     pub(crate) fn command(&self) -> &[String] {

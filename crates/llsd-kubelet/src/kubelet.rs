@@ -7,7 +7,11 @@ use anyhow::Context;
 use tempfile::TempDir;
 use tokio::sync::{Notify, oneshot};
 
-use llsd_testkit::{ControlPlane, MASTERS, Watchdog, node::NODE, started_or_skipped};
+use llsd_testkit::{
+    ControlPlane, MASTERS, Watchdog,
+    node::{NODE, NodeRoom},
+    started_or_skipped,
+};
 
 use crate::{
     context::{KubeletContext, Start},
@@ -37,12 +41,22 @@ impl RunningKubelet {
         cluster: &ControlPlane,
         images: impl Fn(&str) -> Option<ImageStandIn> + Send + Sync + 'static,
     ) -> anyhow::Result<Self> {
+        Self::start_with_room(cluster, NodeRoom::default(), images).await
+    }
+
+    /// The same with a Node of this size: pods whose requests do not fit wait.
+    pub async fn start_with_room(
+        cluster: &ControlPlane,
+        room: NodeRoom,
+        images: impl Fn(&str) -> Option<ImageStandIn> + Send + Sync + 'static,
+    ) -> anyhow::Result<Self> {
         let namespaces = Namespaces::find()?;
         let folder = tempfile::Builder::new().prefix("llsd-kubelet-").tempdir()?;
         let watchdog = Watchdog::guard(folder.path())?;
         let config = cluster.config_for("system:kubelet-stand-in", &[MASTERS]);
         let start = Start {
             config,
+            room,
             namespaces,
             images: Box::new(images),
             folder: folder.path().to_owned(),

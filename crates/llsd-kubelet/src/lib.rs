@@ -8,8 +8,10 @@
 //! allowed, with one user id for everything on the host. A control plane has one stand-in at a
 //! time.
 //!
-//! Not stood in for: limits on memory and CPU, DNS, Services between pods, volumes that change
-//! while they are mounted, mount points below `/usr` that are not there, gRPC probes, hooks other than a `preStop` that sleeps.
+//! What a real node makes of pods, and how this one differs, is the table `pod_cases.yaml` of the test kit, which
+//! tests run on both.
+//! Not stood in for: limits on CPU, node selectors and affinity, DNS, Services between pods, volumes that change while they
+//! are mounted, mount points below `/usr` that are not there, gRPC probes, hooks other than a `preStop` that sleeps.
 //!
 //! Here with the real server:
 //!
@@ -33,8 +35,10 @@ mod claims;
 mod container;
 mod context;
 mod environment;
+mod events;
 mod image;
 mod kubelet;
+mod memory;
 mod namespaces;
 mod network;
 mod objects;
@@ -46,6 +50,7 @@ mod record;
 mod refusal;
 mod routing;
 mod sandbox;
+mod scheduler;
 mod services;
 mod snapshot;
 mod stop;

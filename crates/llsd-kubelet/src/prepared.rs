@@ -12,7 +12,6 @@ use crate::{
     record::Record,
     refusal::Refusal,
     sandbox::Sandbox,
-    snapshot::State,
     view::PodFiles,
     volumes::{Folders, Volumes},
 };
@@ -85,11 +84,7 @@ pub(crate) async fn prepare(
 
 /// Shows in every container what the pod waits for.
 fn show_waiting(record: &Record, why: &Refusal) {
-    record.snapshot.send_modify(|snapshot| {
-        for container in &mut snapshot.containers {
-            container.state = State::Waiting(why.clone());
-        }
-    });
+    record.snapshot.send_modify(|snapshot| snapshot.wait(why));
 }
 
 impl PreparedPod {

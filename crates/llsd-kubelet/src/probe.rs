@@ -20,16 +20,27 @@ use crate::{
 };
 
 /// What a container's probes have found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProbeResult {
     Started,
     Ready(bool),
+    /// One attempt failed, with what it met.
+    Failed(Kind, String),
+}
+
+/// Which of a container's probes it is, in the kubelet's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Startup,
+    Readiness,
+    Liveness,
 }
 
 /// Whom and how the probes of a container ask.
 pub(crate) struct Prober<'a> {
     pub(crate) container: &'a Container,
     pub(crate) network: &'a Network,
+    pub(crate) ip: &'a str,
     pub(crate) client: &'a Client,
     pub(crate) namespaces: &'a Namespaces,
     pub(crate) sandbox: u32,
@@ -47,13 +58,18 @@ pub(crate) fn client() -> anyhow::Result<Client> {
 }
 
 impl Prober<'_> {
-    /// Tells of every change, and returns when the container must be restarted, with the reason.
-    pub(crate) async fn watch(&self, record: impl Fn(ProbeResult)) -> String {
+    /// Tells of every change and every failure, and returns when the container must be restarted, with the probe that
+    /// failed too often.
+    pub(crate) async fn watch(&self, record: impl Fn(ProbeResult)) -> Kind {
         let Container { startup_probe, readiness_probe, liveness_probe, .. } = self.container;
+        let next = async |probe, kind, tally: &mut Tally, first| {
+            self.next_result(probe, tally, first, |met| record(ProbeResult::Failed(kind, met)))
+                .await
+        };
         if let Some(probe) = startup_probe
-            && !self.next_result(probe, &mut Tally::default(), true).await
+            && !next(probe, Kind::Startup, &mut Tally::default(), true).await
         {
-            return "Container failed startup probe, will be restarted".into();
+            return Kind::Startup;
         }
         record(ProbeResult::Started);
         let readiness = async {
@@ -64,7 +80,8 @@ impl Prober<'_> {
             let mut tally = Tally::default();
             let mut first = true;
             loop {
-                record(ProbeResult::Ready(self.next_result(probe, &mut tally, first).await));
+                let ready = next(probe, Kind::Readiness, &mut tally, first).await;
+                record(ProbeResult::Ready(ready));
                 first = false;
             }
         };
@@ -72,24 +89,33 @@ impl Prober<'_> {
             let Some(probe) = liveness_probe else { return pending().await };
             let mut tally = Tally::default();
             let mut first = true;
-            while self.next_result(probe, &mut tally, first).await {
+            while next(probe, Kind::Liveness, &mut tally, first).await {
                 first = false;
             }
         };
         tokio::select! {
             never = readiness => match never {},
-            () = liveness => "Container failed liveness probe, will be restarted".into(),
+            () = liveness => Kind::Liveness,
         }
     }
 
     /// Asks until one of the thresholds is reached.
-    async fn next_result(&self, probe: &Probe, tally: &mut Tally, first: bool) -> bool {
+    async fn next_result(
+        &self,
+        probe: &Probe,
+        tally: &mut Tally,
+        first: bool,
+        failed: impl Fn(String),
+    ) -> bool {
         let period = seconds(probe.period_seconds, 10);
         let delay = seconds(probe.initial_delay_seconds, 0);
         sleep(if first { delay } else { period }).await;
         loop {
             let patience = seconds(probe.timeout_seconds, 1);
-            let answered = timeout(patience, self.ask(probe)).await.unwrap_or(false);
+            let late = || Err("context deadline exceeded".to_owned());
+            let met = timeout(patience, self.ask(probe)).await.unwrap_or_else(|_| late());
+            let answered = met.is_ok();
+            met.err().into_iter().for_each(&failed);
             if let Some(result) = tally.note(answered, probe) {
                 return result;
             }
@@ -97,25 +123,27 @@ impl Prober<'_> {
         }
     }
 
-    async fn ask(&self, probe: &Probe) -> bool {
+    /// An error says what the probe met, as a kubelet would.
+    async fn ask(&self, probe: &Probe) -> Result<(), String> {
         if let Some(get) = &probe.http_get {
             self.get(get).await
         } else if let Some(exec) = &probe.exec {
             self.exec(exec).await
         } else if let Some(tcp) = &probe.tcp_socket {
-            match port(self.container, &tcp.port) {
-                Some(port) => self.network.connect(port).await.is_ok(),
-                None => false,
-            }
+            let port = port(self.container, &tcp.port).ok_or("couldn't find port")?;
+            self.network.connect(port).await.map(drop).map_err(|_| self.refused(port))
         } else {
-            // gRPC alone is left, which nothing here speaks.
-            false
+            Err("gRPC is not stood in for".into())
         }
     }
 
-    async fn get(&self, get: &HTTPGetAction) -> bool {
-        let address = port(self.container, &get.port).map(|port| self.network.address(port));
-        let Some(Ok(address)) = address else { return false };
+    fn refused(&self, port: u16) -> String {
+        format!("dial tcp {}:{port}: connect: connection refused", self.ip)
+    }
+
+    async fn get(&self, get: &HTTPGetAction) -> Result<(), String> {
+        let port = port(self.container, &get.port).ok_or("couldn't find port")?;
+        let address = self.network.address(port).map_err(|error| error.to_string())?;
         let https = get.scheme.as_deref() == Some("HTTPS");
         let scheme = if https { "https" } else { "http" };
         let path = get.path.as_deref().unwrap_or("/").trim_start_matches('/');
@@ -123,12 +151,16 @@ impl Prober<'_> {
         for header in get.http_headers.iter().flatten() {
             request = request.header(&header.name, &header.value);
         }
-        let answer = request.send().await;
-        answer.is_ok_and(|answer| (200..400).contains(&answer.status().as_u16()))
+        let refused =
+            |_| format!("Get \"{scheme}://{}:{port}/{path}\": {}", self.ip, self.refused(port));
+        match request.send().await.map_err(refused)?.status().as_u16() {
+            200..400 => Ok(()),
+            status => Err(format!("HTTP probe failed with statuscode: {status}")),
+        }
     }
 
-    async fn exec(&self, exec: &ExecAction) -> bool {
-        let Some(first) = first_process(self.pid_file) else { return false };
+    async fn exec(&self, exec: &ExecAction) -> Result<(), String> {
+        let first = first_process(self.pid_file).ok_or("container not running")?;
         let mut command = Command::from(self.namespaces.in_container(self.sandbox, first));
         if self.identity.may_be_anybody {
             let groups: Vec<String> =
@@ -142,9 +174,11 @@ impl Prober<'_> {
             command.args(["--regid", &self.identity.group.to_string(), &groups]);
         }
         command.args(exec.command.iter().flatten()).env_clear().envs(self.env);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let done = command.kill_on_drop(true).status().await;
-        done.is_ok_and(|status| status.success())
+        let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await;
+        let done = done.map_err(|error| error.to_string())?;
+        let said = [done.stdout, done.stderr].concat();
+        let said = || String::from_utf8_lossy(&said).into_owned();
+        if done.status.success() { Ok(()) } else { Err(said()) }
     }
 }
 

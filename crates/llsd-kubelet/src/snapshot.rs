@@ -38,6 +38,8 @@ pub(crate) enum State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
+    /// It was killed because its memory limit did not suffice.
+    pub(crate) out_of_memory: bool,
     pub(crate) message: String,
     pub(crate) started: Timestamp,
     pub(crate) finished: Timestamp,
@@ -63,18 +65,25 @@ impl PodSnapshot {
         let init = init_containers.len();
         let snapshots = init_containers
             .iter()
-            .map(|container| new(container, is_sidecar(container), "PodInitializing"))
-            .chain(containers.iter().map(|container| {
-                let why = if init > 0 { "PodInitializing" } else { "ContainerCreating" };
-                new(container, true, why)
-            }));
-        Self {
+            .map(|container| new(container, is_sidecar(container)))
+            .chain(containers.iter().map(|container| new(container, true)));
+        let mut made = Self {
             containers: snapshots.collect(),
             terminating: false,
             init,
             ip: ip.to_owned(),
             since: Timestamp::now(),
             restart_policy: restart_policy.unwrap_or_else(|| "Always".into()),
+        };
+        made.wait(&Refusal::preparing(""));
+        made
+    }
+
+    /// No container starts yet.
+    pub(crate) fn wait(&mut self, why: &Refusal) {
+        let reason = if self.init > 0 { "PodInitializing" } else { why.reason };
+        for container in &mut self.containers {
+            container.state = State::Waiting(Refusal { reason, message: why.message.clone() });
         }
     }
 
@@ -181,11 +190,11 @@ pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-fn new(container: &Container, counts: bool, reason: &'static str) -> ContainerSnapshot {
+fn new(container: &Container, counts: bool) -> ContainerSnapshot {
     ContainerSnapshot {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
-        state: State::Waiting(Refusal { reason, message: String::new() }),
+        state: State::Waiting(Refusal::preparing("")),
         last: None,
         restarts: 0,
         started: false,
@@ -200,6 +209,7 @@ fn container_status(snapshot: &ContainerSnapshot, uid: &str) -> Value {
         json!({ "terminated": {
             "exitCode": ended.code,
             "reason": match ended.code {
+                _ if ended.out_of_memory => "OOMKilled",
                 0 => "Completed",
                 START_ERROR => "StartError",
                 _ => "Error",
@@ -251,7 +261,8 @@ mod tests {
 
     fn ended(code: i32) -> State {
         let now = Timestamp::now();
-        State::Ended(Ended { code, message: String::new(), started: now, finished: now })
+        let message = String::new();
+        State::Ended(Ended { code, out_of_memory: false, message, started: now, finished: now })
     }
 
     #[test]

@@ -64,18 +64,23 @@ impl PodFiles<'_> {
         let own = self.folder.join("containers").join(&container.name);
         let context = container.security_context.as_ref();
         let is_set = |value: Option<bool>| value == Some(true);
+        let identity = self.identity(pod, container);
+        let Invocation { mut env, command } = invocation;
+        // As the runtime: users of these images but root have no line in /etc/passwd.
+        let home = if identity.user == 0 { "/root" } else { "/" };
+        env.entry("HOME".into()).or_insert_with(|| home.into());
         Ok(Spec {
             root: own.join("root"),
             pid_file: own.join("pid"),
             hostname: pod.name_any(),
-            mounts: self.mounts(container, image, &invocation.env)?,
+            mounts: self.mounts(container, image, &env)?,
             read_only_root: is_set(context.and_then(|context| context.read_only_root_filesystem)),
-            identity: self.identity(pod, container),
+            identity,
             no_new_privileges: context.and_then(|context| context.allow_privilege_escalation)
                 == Some(false),
-            working_dir: container.working_dir.clone().unwrap_or_else(|| "/".into()),
-            command: invocation.command,
-            env: invocation.env,
+            working_dir: container.working_dir.as_deref().unwrap_or(image.working_dir()).into(),
+            command,
+            env,
         })
     }
 

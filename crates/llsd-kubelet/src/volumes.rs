@@ -63,7 +63,7 @@ impl Volumes<'_> {
         }
         if let Some(source) = &volume.persistent_volume_claim {
             let folder = self.claims.folder(self.client, self.pod, &source.claim_name).await?;
-            self.for_everybody(&folder).map_err(io_refusal)?;
+            self.for_group(&folder).map_err(io_refusal)?;
             return Ok(folder);
         }
         let folder = self.folder.join(&volume.name);
@@ -158,6 +158,25 @@ impl Volumes<'_> {
         }
         let inherited_group = if self.group.is_some() { 0o2000 } else { 0 };
         fs::set_permissions(folder, Permissions::from_mode(0o777 | inherited_group))
+    }
+
+    /// As the kubelet leaves a volume that was provided: the pod's group may write to all of it. Without a group it stays
+    /// as it is.
+    fn for_group(&self, path: &Path) -> io::Result<()> {
+        let Some(group) = self.group else { return Ok(()) };
+        let metadata = fs::symlink_metadata(path)?;
+        if metadata.is_symlink() {
+            return Ok(());
+        }
+        let gained = if metadata.is_dir() { 0o2770 } else { 0o660 };
+        chown(path, None, Some(group))?;
+        fs::set_permissions(path, Permissions::from_mode(metadata.permissions().mode() | gained))?;
+        if metadata.is_dir() {
+            for entry in fs::read_dir(path)? {
+                self.for_group(&entry?.path())?;
+            }
+        }
+        Ok(())
     }
 
     fn write(&self, folder: &Path, file: &File) -> io::Result<()> {

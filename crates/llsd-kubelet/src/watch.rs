@@ -1,4 +1,4 @@
-//! Watches all pods: binds those that wait for a node, runs those of its own, and stops them when
+//! Watches all pods: hands those that wait for a node to the scheduler, runs those of its own, and stops them when
 //! they are deleted.
 
 use std::{
@@ -20,13 +20,15 @@ use tokio::{
     time::timeout,
 };
 
-use llsd_testkit::node::{NODE, bind, may_be_scheduled, register};
+use llsd_testkit::node::{NODE, NodeRoom, may_be_scheduled, register};
 
 use crate::{
     context::{KubeletContext, Start},
     pod,
     record::Record,
-    routing, services,
+    routing,
+    scheduler::{Room, Scheduler, sum},
+    services,
     stop::Stop,
 };
 
@@ -38,11 +40,23 @@ type Ready = oneshot::Sender<anyhow::Result<(Arc<KubeletContext>, SocketAddr)>>;
 /// A pod that runs here.
 struct FollowedPod {
     record: Arc<Record>,
+    asked: Room,
     stop: watch::Sender<Option<Stop>>,
     task: JoinHandle<()>,
 }
 
 impl FollowedPod {
+    /// It has come to its end by itself, and takes no room.
+    fn is_over(&self) -> bool {
+        matches!(self.record.snapshot.borrow().phase(), "Succeeded" | "Failed")
+    }
+
+    /// Its object is gone, and with it its claim on the node: others may have the room while the last of it ends.
+    fn gone(&mut self) {
+        self.asked = Room::default();
+        self.stop_within(Duration::ZERO);
+    }
+
     /// Deleted again, a pod has less time left, never more.
     fn stop_within(&self, grace: Duration) {
         self.record
@@ -59,8 +73,9 @@ impl FollowedPod {
 }
 
 pub(crate) async fn work(start: Start, stop: Arc<Notify>, ready: Ready) {
+    let room = start.room;
     let begin = async || -> anyhow::Result<_> {
-        let client = register(start.config.clone()).await?;
+        let client = register(start.config.clone(), room).await?;
         let kubelet = Arc::new(KubeletContext::new(start, client)?);
         let proxy = services::serve(Arc::clone(&kubelet)).await?;
         Ok((kubelet, proxy))
@@ -79,7 +94,7 @@ pub(crate) async fn work(start: Start, stop: Arc<Notify>, ready: Ready) {
         // Wherever the work is: an API server that a test has frozen must not keep the test from
         // ending.
         () = stop.notified() => {}
-        () = follow_all(&kubelet, &mut followed) => {}
+        () = follow_all(&kubelet, room, &mut followed) => {}
     }
     for pod in followed.values() {
         pod.stop.send_replace(Some(Stop::Abandoned));
@@ -88,39 +103,50 @@ pub(crate) async fn work(start: Start, stop: Arc<Notify>, ready: Ready) {
     let _ = timeout(PATIENCE, join_all(tasks)).await;
 }
 
-async fn follow_all(kubelet: &Arc<KubeletContext>, followed: &mut BTreeMap<String, FollowedPod>) {
+async fn follow_all(
+    kubelet: &Arc<KubeletContext>,
+    room: NodeRoom,
+    followed: &mut BTreeMap<String, FollowedPod>,
+) {
     let all: Api<Pod> = Api::all(kubelet.client.clone());
     let events = watcher(all, watcher::Config::default()).default_backoff();
     pin_mut!(events);
+    let mut scheduler = Scheduler::new(room);
     let mut listed = BTreeSet::new();
     while let Some(event) = events.next().await {
         match event {
-            Ok(watcher::Event::Apply(pod)) => follow(kubelet, followed, &pod).await,
+            Ok(watcher::Event::Apply(pod)) => follow(kubelet, followed, &mut scheduler, &pod),
             Ok(watcher::Event::Delete(pod)) => {
-                if let Some(known) = followed.get(&pod.uid().unwrap_or_default()) {
-                    known.stop_within(Duration::ZERO);
+                let uid = pod.uid().unwrap_or_default();
+                scheduler.forget(&uid);
+                if let Some(known) = followed.get_mut(&uid) {
+                    known.gone();
                 }
             }
             Ok(watcher::Event::Init) => listed.clear(),
             Ok(watcher::Event::InitApply(pod)) => {
                 listed.extend(pod.uid());
-                follow(kubelet, followed, &pod).await;
+                follow(kubelet, followed, &mut scheduler, &pod);
             }
             Ok(watcher::Event::InitDone) => {
                 // Deleted while nobody watched.
-                for (_, gone) in followed.iter().filter(|(uid, _)| !listed.contains(*uid)) {
-                    gone.stop_within(Duration::ZERO);
+                scheduler.keep(&listed);
+                for (_, pod) in followed.iter_mut().filter(|(uid, _)| !listed.contains(*uid)) {
+                    pod.gone();
                 }
             }
             Err(_) => {}
         }
         followed.retain(|_, pod| !pod.task.is_finished());
+        let running = followed.values().filter(|pod| !pod.is_over()).map(|pod| pod.asked);
+        scheduler.schedule(&kubelet.client, sum(running)).await;
     }
 }
 
-async fn follow(
+fn follow(
     kubelet: &Arc<KubeletContext>,
     followed: &mut BTreeMap<String, FollowedPod>,
+    scheduler: &mut Scheduler,
     pod: &Pod,
 ) {
     let uid = pod.uid().unwrap_or_default();
@@ -128,6 +154,10 @@ async fn follow(
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
     let over = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     let over = matches!(over, Some("Succeeded" | "Failed"));
+    if node.is_none() && !deleted && may_be_scheduled(pod) {
+        return scheduler.note(pod);
+    }
+    scheduler.forget(&uid);
     if let Some(known) = followed.get(&uid) {
         if deleted {
             let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or_default();
@@ -141,9 +171,7 @@ async fn follow(
         let (context, known) = (Arc::clone(kubelet), Arc::clone(&record));
         let task = tokio::spawn(pod::run(context, known, pod.clone(), stopping));
         tokio::spawn(routing::follow(Arc::clone(&record)));
-        followed.insert(uid, FollowedPod { record, stop, task });
-    } else if node.is_none() && !deleted && may_be_scheduled(pod) {
-        // An error is left to the next event: the pod changed meanwhile, or is gone.
-        let _ = bind(&kubelet.client, pod).await;
+        let asked = pod.spec.as_ref().map(Room::of_pod).unwrap_or_default();
+        followed.insert(uid, FollowedPod { record, asked, stop, task });
     }
 }

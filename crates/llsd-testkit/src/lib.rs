@@ -38,16 +38,17 @@ mod binaries;
 mod builder;
 mod cache;
 mod control_plane;
+mod demo;
 mod flags;
 mod kubelet;
 mod llama_stack;
 pub mod loopback_client;
-mod narrator;
 pub mod node;
 mod oidc_provider;
 mod ollama_stub;
 mod openai_stub;
 mod pki;
+mod pod_cases;
 mod postgres;
 mod process;
 mod program;
@@ -69,16 +70,17 @@ pub use audit_log::Request;
 pub use binaries::{Binary, GoProgram, Kubernetes, locate, required_release};
 pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
+pub use demo::{Narrator, llsd_program, run_demo};
 pub use kubelet::{Kubelet, PodState};
 pub use llama_stack::{
     Answer, Boot, Candidate, CheckResult, Checker, Decided, Decisions, ImageArchive,
     InstalledField, InstalledType, LlamaStackServer, Release, SMALL_BASE, TOKENIZERS, Venv,
 };
-pub use narrator::Narrator;
 pub use oidc_provider::OidcProvider;
 pub use ollama_stub::OllamaStub;
 pub use openai_stub::{OpenAiStub, StubRequest};
 pub use pki::{Identity, Pki};
+pub use pod_cases::PodCase;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use process::{Watchdog, last_lines};
 pub use program::Program;

@@ -18,13 +18,27 @@ pub const NODE: &str = "stand-in";
 /// As whom a stand-in for the kubelet writes.
 pub const FIELD_MANAGER: &str = "kubelet-stand-in";
 
+/// How much the requests of its pods may come to.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeRoom {
+    pub cpu: &'static str,
+    pub memory: &'static str,
+}
+
+/// More than any test asks for.
+impl Default for NodeRoom {
+    fn default() -> Self {
+        Self { cpu: "64", memory: "512Gi" }
+    }
+}
+
 /// Makes the Node and says that it is ready; the client for all that follows.
-pub async fn register(config: kube::Config) -> anyhow::Result<Client> {
+pub async fn register(config: kube::Config, room: NodeRoom) -> anyhow::Result<Client> {
     let client = Client::try_from(config)?;
     let nodes: Api<Node> = Api::all(client.clone());
     let manager = PatchParams::apply(FIELD_MANAGER).force();
     nodes.patch(NODE, &manager, &Patch::Apply(node(NODE))).await?;
-    nodes.patch_status(NODE, &manager, &Patch::Apply(node_status(NODE))).await?;
+    nodes.patch_status(NODE, &manager, &Patch::Apply(node_status(NODE, room))).await?;
     Ok(client)
 }
 
@@ -74,10 +88,10 @@ fn node(name: &str) -> Value {
     })
 }
 
-fn node_status(name: &str) -> Value {
+fn node_status(name: &str, room: NodeRoom) -> Value {
     let now = Timestamp::now().to_string();
-    let room =
-        json!({ "cpu": "64", "memory": "512Gi", "pods": "10000", "ephemeral-storage": "4Ti" });
+    let NodeRoom { cpu, memory } = room;
+    let room = json!({ "cpu": cpu, "memory": memory, "pods": "10000", "ephemeral-storage": "4Ti" });
     json!({
         "apiVersion": "v1",
         "kind": "Node",

@@ -1,5 +1,5 @@
-//! A model server in OpenAI's dialect, in this process and on loopback. It answers always the same,
-//! and remembers who asked for what.
+//! A model server in OpenAI's dialect, in this process and on loopback. It always answers the same, under an id of its
+//! own each time, and remembers who asked for what.
 
 use std::{
     convert::Infallible,
@@ -138,9 +138,10 @@ async fn list_models(State(shared): State<Arc<StubState>>) -> Json<Value> {
 }
 
 async fn chat(State(shared): State<Arc<StubState>>, Json(asked): Json<Value>) -> Response {
+    let id = id_of_its_own("chatcmpl");
     let part = |object: &str, choice: Value| {
         json!({
-            "id": "chatcmpl-stub", "object": object, "created": 0,
+            "id": id, "object": object, "created": 0,
             "model": asked["model"], "choices": [choice],
         })
     };
@@ -172,10 +173,15 @@ async fn complete(Json(asked): Json<Value>) -> Json<Value> {
         "index": 0, "text": REPLY.concat(), "finish_reason": "stop", "logprobs": null,
     });
     Json(json!({
-        "id": "cmpl-stub", "object": "text_completion", "created": 0,
+        "id": id_of_its_own("cmpl"), "object": "text_completion", "created": 0,
         "model": asked["model"], "choices": [choice],
         "usage": { "prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3 },
     }))
+}
+
+/// Llama-stack 0.2 stores completions by their ids, and refuses a second one of an id.
+fn id_of_its_own(prefix: &str) -> String {
+    format!("{prefix}-{:016x}", fastrand::u64(..))
 }
 
 async fn embed(Json(asked): Json<Value>) -> Json<Value> {

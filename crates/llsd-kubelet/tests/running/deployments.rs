@@ -79,7 +79,7 @@ async fn a_deployment_runs_with_its_files_and_variables_and_rolls_to_others() {
     assert_eq!(env["OF_THE_IMAGE"], "yes");
     let names: BTreeSet<&str> = env.keys().map(String::as_str).collect();
     let expected =
-        ["ALL_X", "ALL_token", "HOSTNAME", "OF_THE_IMAGE", "PATH", "POD", "TOKEN", "URL"];
+        ["ALL_X", "ALL_token", "HOME", "HOSTNAME", "OF_THE_IMAGE", "PATH", "POD", "TOKEN", "URL"];
     let python = BTreeSet::from(["LC_CTYPE"]);
     assert_eq!(&names - &python, BTreeSet::from(expected), "nothing of this process is passed on");
 

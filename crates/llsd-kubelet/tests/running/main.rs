@@ -2,4 +2,5 @@
 
 mod deployments;
 mod lifecycle;
+mod like_a_real_node;
 mod setup;

@@ -65,8 +65,8 @@ fn run_go_build(go: &Path, program: &GoProgram, made: &Path) -> anyhow::Result<(
 }
 
 fn go_command(go: &Path, program: &GoProgram, made: &Path) -> Command {
-    let mut build = Command::new(go);
-    build.current_dir(&program.module).args(["build", "-trimpath", "-buildvcs=false", "-ldflags"]);
+    let mut build = go_in_module(go, program);
+    build.args(["build", "-trimpath", "-buildvcs=false", "-ldflags"]);
     let version = program.version_variable.map(|name| format!(" -X {name}=v{}", program.version));
     build.arg(format!("-s -w{}", version.unwrap_or_default()));
     if !program.tags.is_empty() {
@@ -76,15 +76,23 @@ fn go_command(go: &Path, program: &GoProgram, made: &Path) -> Command {
         .arg("-o")
         .arg(made)
         .arg(program.package)
-        // What the machine sets for other Go work must not change what is built here.
         .env("CGO_ENABLED", if program.with_c { "1" } else { "0" })
+        .stdout(Stdio::null());
+    build
+}
+
+/// A `go` command in the folder of the committed `go.mod`.
+pub(super) fn go_in_module(go: &Path, program: &GoProgram) -> Command {
+    let mut command = Command::new(go);
+    command
+        .current_dir(&program.module)
+        // What the machine sets for other Go work must not change what is built here.
         .env("GOFLAGS", "-mod=readonly")
         .env("GOWORK", "off")
         .env("GOTOOLCHAIN", "local")
         .env_remove("GOOS")
         .env_remove("GOARCH")
         .env_remove("GOROOT")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
-    build
+        .stdin(Stdio::null());
+    command
 }

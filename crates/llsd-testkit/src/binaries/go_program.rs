@@ -38,6 +38,13 @@ impl GoProgram {
         let found = self.go_mod.lines().find_map(|line| line.strip_prefix("go "));
         found.expect("a go.mod has a go line")
     }
+
+    /// The module whose program it is.
+    pub(super) fn required_module(&self) -> &'static str {
+        let mut lines = self.go_mod.lines().filter_map(|line| line.strip_prefix("require "));
+        let found = lines.find_map(|required| required.split_once(" v"));
+        found.expect("the pinned module is required on a line of its own").0
+    }
 }
 
 /// The release of `module` that a `go.mod` requires on a line of its own, for example `1.36.3`.

@@ -5,6 +5,7 @@ mod cached;
 mod download;
 mod go_build;
 mod go_program;
+mod go_source;
 mod go_toolchain;
 mod locate;
 mod published;

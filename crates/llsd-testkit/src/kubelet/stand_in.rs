@@ -21,7 +21,7 @@ use super::{state::PodState, status};
 use crate::{
     access::MASTERS,
     control_plane::ControlPlane,
-    node::{FIELD_MANAGER, NODE, bind, may_be_scheduled, register},
+    node::{FIELD_MANAGER, NODE, NodeRoom, bind, may_be_scheduled, register},
 };
 
 type Decide = dyn Fn(&Pod) -> PodState + Send + Sync;
@@ -102,7 +102,7 @@ impl fmt::Debug for Kubelet {
 type Ready = tokio::sync::oneshot::Sender<anyhow::Result<()>>;
 
 async fn work(config: kube::Config, shared: Arc<SharedDecision>, ready: Ready) {
-    let client = match register(config).await {
+    let client = match register(config, NodeRoom::default()).await {
         Ok(client) => client,
         Err(error) => return drop(ready.send(Err(error))),
     };
