@@ -1,6 +1,7 @@
 #!/bin/sh
 # Writes the Go module that pins one program of the node, next to this script.
 #   ./pin.sh containerd 2.4.2      ./pin.sh runc 1.5.2      ./pin.sh cni-plugins 1.9.1      ./pin.sh coredns 1.15.0
+#   ./pin.sh metrics-server 0.9.0  ./pin.sh keda 2.17.0    ./pin.sh traefik 3.6.12     ./pin.sh azure-npm 1.5.0
 # Run it when a release is taken up, and commit the go.mod and go.sum that it leaves. kubelet, kube-proxy and
 # kube-scheduler are pinned with the control plane, in llsd-testkit/control-plane.
 set -eu
@@ -25,8 +26,24 @@ coredns)
 	module=github.com/coredns/coredns
 	packages=
 	;;
+metrics-server)
+	module=sigs.k8s.io/metrics-server
+	packages='cmd/metrics-server'
+	;;
+keda)
+	module=github.com/kedacore/keda/v2
+	packages='cmd/adapter cmd/operator'
+	;;
+traefik)
+	module=github.com/traefik/traefik/v3
+	packages=cmd/traefik
+	;;
+azure-npm)
+	module=github.com/Azure/azure-container-networking
+	packages=
+	;;
 *)
-	echo "usage: $0 containerd|runc|cni-plugins|coredns VERSION" >&2
+	echo "usage: $0 containerd|runc|cni-plugins|coredns|metrics-server|keda|traefik|azure-npm VERSION" >&2
 	exit 2
 	;;
 esac
@@ -37,10 +54,17 @@ upstream=$(go mod download -json "$module@v$version" | sed -n 's/^\t"GoMod": "\(
 	echo
 	grep -E '^go ' "$upstream"
 	echo
+	# With a comment it stays on a line of its own, where the release is read from.
+	[ -n "$packages" ] || echo "// The release."
 	echo "require $module v$version"
+	# Those of a dependency count for nothing; these two are not built without their own.
+	case $folder in keda | traefik) sed -n '/^replace/,/^)/p; /^exclude/p' "$upstream" ;; esac
 } >"$folder/go.mod"
 rm -f "$folder/go.sum"
-# CoreDNS is built from a main of our own, which names its plugins.
+# KEDA's own sums, which came with the module and so are as sure as it: the public checksum database lacks some.
+[ "$folder" != keda ] || install -m 644 "$(go mod download -json "$module@v$version" |
+	sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')/go.sum" "$folder/go.sum"
+# CoreDNS and Azure's network policy manager are built from a main of our own.
 if [ -n "$packages" ]; then
 	{
 		echo "//go:build tools"

@@ -26,6 +26,7 @@ mod missing;
 mod namespaces;
 mod node;
 mod options;
+pub mod product;
 mod programs;
 mod readiness;
 mod relay;

@@ -126,7 +126,11 @@ fn cni_plugins() -> Result<PathBuf, Unobtainable> {
 }
 
 /// A program of one of the modules in `programs/`.
-fn go(product: &'static str, file_name: &'static str, package: &'static str) -> GoProgram {
+pub(crate) fn go(
+    product: &'static str,
+    file_name: &'static str,
+    package: &'static str,
+) -> GoProgram {
     let (go_mod, version) = match product {
         "containerd" => {
             released(include_str!("../programs/containerd/go.mod"), "containerd/containerd/v2")
@@ -135,6 +139,16 @@ fn go(product: &'static str, file_name: &'static str, package: &'static str) -> 
         "coredns" => released(include_str!("../programs/coredns/go.mod"), "coredns/coredns"),
         "cni-plugins" => {
             released(include_str!("../programs/cni-plugins/go.mod"), "containernetworking/plugins")
+        }
+        "keda" => released(include_str!("../programs/keda/go.mod"), "kedacore/keda/v2"),
+        "metrics-server" => {
+            let go_mod = include_str!("../programs/metrics-server/go.mod");
+            (go_mod, required_release(go_mod, "sigs.k8s.io/metrics-server"))
+        }
+        "traefik" => released(include_str!("../programs/traefik/go.mod"), "traefik/traefik/v3"),
+        "azure-npm" => {
+            let go_mod = include_str!("../programs/azure-npm/go.mod");
+            released(go_mod, "Azure/azure-container-networking")
         }
         // Our own: the number changes with its source.
         _ => (include_str!("../programs/pause/go.mod"), "1"),

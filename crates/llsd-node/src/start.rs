@@ -95,7 +95,7 @@ impl Node {
         let client = self.client().await?;
         wait("the API server", &mut self.workers, async || api_server_is_ready(&client).await)
             .await?;
-        let pause = images::pause(&self.programs.pause)?;
+        let pause = images::program("pause", &self.programs.pause)?;
         let (repository, tag) = images::PAUSE.split_once(':').unwrap_or((images::PAUSE, "1"));
         // The registry started long before the API server was ready.
         self.push(repository, tag, &pause).await?;

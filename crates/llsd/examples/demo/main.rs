@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use llsd_install::{cluster_wide, names};
-use llsd_testkit::{ControlPlane, Narrator, Program};
+use llsd_testkit::{ControlPlane, Narrator, Program, llsd_program, run_demo};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -20,27 +20,12 @@ use servers::Servers;
 const SAMPLE: &str = "deploy/samples/v1alpha2-simple.yaml";
 const NAME: &str = "simple";
 const NAMESPACE: &str = "default";
-const OTHER_VERSION: &str = "llsd.v1alpha1.llamastack.io";
+const OTHER_VERSION: &str = "llamastackdistributions.v1alpha1.llamastack.io";
 /// A server that starts for the first time reads a lot of Python.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 fn main() -> ExitCode {
-    let check = match std::env::args().nth(1).as_deref() {
-        None => false,
-        Some("--check") => true,
-        Some(other) => {
-            eprintln!("usage: demo [--check]; not {other}");
-            return ExitCode::from(2);
-        }
-    };
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    match runtime.block_on(demonstrate(check)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("\ndemo: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    run_demo(demonstrate)
 }
 
 async fn demonstrate(check: bool) -> anyhow::Result<()> {
@@ -74,7 +59,7 @@ async fn demonstrate(check: bool) -> anyhow::Result<()> {
     let jsonpath = r"jsonpath={.data.config\.yaml}";
     let config = ["get", "configmap", config, "-n", NAMESPACE, "-o", jsonpath];
     let config = kubectl(&cluster, &config, None).await?;
-    say.quote(section(&config, "providers:", 24).as_str());
+    say.quote_section(&config, "providers:", 24);
 
     say.step("The same resource in the other version, through the operator's webhook");
     let other = ["get", OTHER_VERSION, NAME, "-n", NAMESPACE, "-o", "jsonpath={.spec}"];
@@ -119,17 +104,6 @@ fn operator(cluster: &ControlPlane, servers: &Servers) -> anyhow::Result<Program
     cluster.run_program("operator", &mut command)
 }
 
-/// `llsd` beside this example's own folder, as cargo builds them.
-fn llsd_program() -> anyhow::Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let folder = own.parent().and_then(Path::parent).context("this program is in a folder")?;
-    let program = folder.join("llsd");
-    if !program.is_file() {
-        bail!("{} is missing; `make demo` builds it", program.display());
-    }
-    Ok(program)
-}
-
 /// Tells each new phase and each condition on the way.
 async fn until_ready(
     cluster: &ControlPlane,
@@ -138,24 +112,13 @@ async fn until_ready(
     say: &Narrator,
 ) -> anyhow::Result<Value> {
     let begun = Instant::now();
-    let mut told = String::new();
     loop {
         if let Some(ended) = operator.ended()? {
             bail!("the operator ended with {ended}:\n{}", operator.log());
         }
         let get = ["get", "llsd", NAME, "-n", NAMESPACE, "-o", "json"];
         let resource: Value = serde_json::from_str(&kubectl(cluster, &get, None).await?)?;
-        let status = &resource["status"];
-        let conditions = status["conditions"].as_array().into_iter().flatten();
-        let ready = conditions.clone().find(|condition| condition["type"] == "Ready");
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let message = ready.map(|ready| text(&ready["message"])).unwrap_or_default();
-        let line = format!("{:<13} {message}", text(&status["phase"]));
-        if line != told && status["phase"].is_string() {
-            say.detail(&line);
-            told = line;
-        }
-        if ready.is_some_and(|ready| ready["status"] == "True") {
+        if say.phase(&resource) {
             return Ok(resource);
         }
         if begun.elapsed() > PATIENCE {
@@ -196,10 +159,4 @@ async fn kubectl(
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
-/// Some lines of a text from one on.
-fn section(text: &str, from: &str, lines: usize) -> String {
-    let chosen: Vec<&str> = text.lines().skip_while(|line| *line != from).take(lines).collect();
-    format!("{}\n…", chosen.join("\n"))
 }
