@@ -9,7 +9,7 @@ use crate::invariants::{self, Watcher};
 use crate::operator;
 use crate::say::say;
 use crate::step::Step;
-use crate::world::World;
+use crate::world::{ReplicaSet, World};
 
 /// So many ticks everything may take to come to rest.
 const SETTLES_WITHIN: u32 = 60;
@@ -173,9 +173,9 @@ impl Run {
         Err("it does not come to rest: something is written again and again".to_owned())
     }
 
-    /// The operator's key is another one from now on, which must restart nothing that ever ran. The operator
-    /// cannot detect a rotation that happens before it reconciles with the new key, so a resource that is paused or cannot
-    /// be planned is left out.
+    /// The operator's key is another one from now on, which must not replace the pods of a server that ever ran. The
+    /// operator cannot detect a rotation that happens before it reconciles with the new key, so a resource that is paused
+    /// or cannot be planned is left out.
     fn lose_key(&mut self) -> Result<(), String> {
         if self.world.given.paused {
             return Ok(());
@@ -184,12 +184,13 @@ impl Run {
         if self.world.is_unplanned {
             return Ok(());
         }
-        let ran = self.world.current_set().filter(|set| set.has_served || !set.pods.is_empty());
-        let ran = ran.map(|set| set.template.hash.clone());
+        let has_run = self.world.replica_sets.iter().any(|set| set.has_served);
+        let is_kept = |set: &&ReplicaSet| set.has_served || (has_run && !set.pods.is_empty());
+        let kept = self.world.current_set().filter(is_kept).map(|set| set.template.hash.clone());
         self.world.given.key += 1;
         self.settle()?;
         let runs = self.world.current_set().map(|set| &set.template.hash);
-        if ran.is_none() || ran.as_ref() == runs {
+        if kept.is_none() || kept.as_ref() == runs {
             return Ok(());
         }
         Err("another key of the operator restarts the server, although no value changed".to_owned())

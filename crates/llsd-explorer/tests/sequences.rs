@@ -221,3 +221,10 @@ fn a_value_that_is_rotated_around_an_upgrade_reaches_the_pods_or_is_told() {
     let asked = [Step::Autoscale(2), Step::Registry, Step::LoseKey, Step::Registry];
     assert_eq!(run(&[&upgraded[..], &asked[..]].concat()), Ok(()));
 }
+
+#[test]
+fn a_server_whose_image_was_never_pulled_may_start_again_with_another_key() {
+    let never_ran = [Step::Autoscale(2), Step::Delete, Step::Create, Step::Approve];
+    let other_key = [Step::Registry, Step::LoseKey, Step::Settle];
+    assert_eq!(run(&[&never_ran[..], &other_key[..]].concat()), Ok(()));
+}

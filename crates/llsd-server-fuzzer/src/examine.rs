@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::finding::{Finding, Kind};
 use crate::lost::lost;
 use crate::obvious::obvious;
-use crate::origin::{field_behind, is_remarked};
+use crate::origin::{field_behind, is_part_remarked, is_remarked};
 use crate::trial::{Outcome, Surroundings, Trial};
 
 /// A release that is asked.
@@ -156,8 +156,10 @@ fn disagreements(plan: &Plan, result: &CheckResult) -> Vec<(Kind, String)> {
     let is_known = |line: &str| {
         let place = line.split_once(": ").map_or(line, |(place, _)| place);
         let field = field_behind(&generated.document, place);
-        field.is_some_and(|field| is_remarked(&field, &plan.warnings))
-            || names_variable(line, &plan.warnings)
+        let is_warned_of = |field: FieldPath| {
+            is_remarked(&field, &plan.warnings) || is_part_remarked(&field, place, &plan.warnings)
+        };
+        field.is_some_and(is_warned_of) || names_variable(line, &plan.warnings)
     };
     let of = |kind: Kind, lines: &[String]| {
         let unknown = lines.iter().filter(|line| !is_known(line));

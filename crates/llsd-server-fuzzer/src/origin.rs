@@ -1,6 +1,6 @@
 //! From a place in the generated file to the field of the resource that asked for it.
 
-use llsd_plan::problems::{FieldPath, Problem};
+use llsd_plan::problems::{FieldPath, Problem, Segment};
 use llsd_yaml::document::{Content, Node, Origin};
 
 /// The field behind a place such as `providers.inference[1].config.url`: that of the place itself, or of the nearest
@@ -39,8 +39,17 @@ pub fn is_remarked(path: &FieldPath, warnings: &[Problem]) -> bool {
     warnings.iter().any(|warning| path.segments().starts_with(warning.path.segments()))
 }
 
+/// Whether something is said of a part of the field that the resource leaves to the base: of `settings.project` for
+/// `config.project`.
+pub fn is_part_remarked(field: &FieldPath, place: &str, warnings: &[Problem]) -> bool {
+    let name = place.rsplit(['.', ']']).next().map(|name| Segment::Key(name.to_owned()));
+    let mut paths = warnings.iter().map(|warning| warning.path.segments());
+    paths.any(|path| path.starts_with(field.segments()) && path.last() == name.as_ref())
+}
+
 #[cfg(test)]
 mod tests {
+    use llsd_plan::problems::{Findings, Reason};
     use serde_json::json;
 
     use super::*;
@@ -65,5 +74,22 @@ mod tests {
         assert_eq!(behind("providers.inference[0].config.a.b[0]"), Some(deep));
         assert_eq!(behind("providers.inference[1]"), None);
         assert_eq!(behind("apis"), None);
+    }
+
+    #[test]
+    fn what_is_said_of_a_setting_is_said_of_it_in_the_base() {
+        let provider = FieldPath::spec().key("providers").key("inference");
+        let setting = provider.key("settings").key("project");
+        let mut findings = Findings::default();
+        findings.warning(&setting, Reason::Required, "is not set", "set it");
+        let is_said = |place: &str| is_part_remarked(&provider, place, &findings.warnings);
+        assert!(is_said("providers.inference[0].config.project"));
+        assert!(!is_said("providers.inference[0].config.location"));
+        let other = FieldPath::spec().key("providers").key("safety");
+        assert!(!is_part_remarked(
+            &other,
+            "providers.safety[0].config.project",
+            &findings.warnings
+        ));
     }
 }

@@ -1,5 +1,7 @@
 //! What a provider cannot do without, and what it has no place for.
 
+use std::collections::BTreeSet;
+
 use llsd_api::provider_id::short_name;
 
 use super::configuration::Builder;
@@ -7,8 +9,16 @@ use crate::config::storage::companion;
 use crate::problems::suggest::did_you_mean;
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
-use crate::server::substitution::{ReferenceForm, VariableReference, whole};
+use crate::server::substitution::{ReferenceForm, VariableReference, VariableState, whole};
 use llsd_yaml::document::{Node, Origin};
+
+/// What is missing in a field that the provider requires.
+enum Lack {
+    Nothing,
+    Certain,
+    /// It is empty unless the cluster sets this variable.
+    Unknown(String),
+}
 
 impl Builder<'_, '_> {
     /// Fields that the release cannot do without and that nobody has given.
@@ -25,15 +35,17 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What is still missing, or stays empty because nothing sets its variable.
+    /// What is still missing, or is empty where nothing sets its variable.
     pub(super) fn required(&mut self) {
         let Some(known) = self.resolved.known else { return };
         let endpoint = self.field_for(ProviderType::endpoint, &[]);
         let needed = endpoint.clone().filter(|_| known.needs_endpoint());
-        let fields = known.required().map(str::to_owned).chain(needed);
-        let mut missing: Vec<String> = fields.filter(|field| self.is_empty(field)).collect();
-        missing.dedup();
-        for field in missing {
+        let fields: BTreeSet<String> = known.required().map(str::to_owned).chain(needed).collect();
+        for field in fields {
+            let lack = self.lack(&field);
+            if matches!(lack, Lack::Nothing) {
+                continue;
+            }
             let (path, remedy) = if endpoint.as_ref() == Some(&field) {
                 (self.provider.path.key("endpoint"), "set endpoint".to_owned())
             } else if known.key() == Some(&field) {
@@ -43,18 +55,37 @@ impl Builder<'_, '_> {
                 (self.provider.path.key("settings").key(&field), remedy)
             };
             let message = format!("`{}` does not start without `{field}`", self.resolved.name);
-            self.draft.findings.problem(&path, Reason::Required, message, remedy);
+            let findings = &mut self.draft.findings;
+            match lack {
+                Lack::Unknown(variable) => findings.warning(
+                    &path,
+                    Reason::Required,
+                    format!("{message}, and whether {variable} is set is not known here"),
+                    format!("{remedy}, or make sure that envFrom sets {variable}"),
+                ),
+                Lack::Certain | Lack::Nothing => {
+                    findings.problem(&path, Reason::Required, message, remedy);
+                }
+            }
         }
     }
 
-    fn is_empty(&self, field: &str) -> bool {
-        let Some(node) = self.config.get(field) else { return true };
-        match node.as_str().map(whole) {
+    fn lack(&self, field: &str) -> Lack {
+        let Some(node) = self.config.get(field) else { return Lack::Certain };
+        let (variable, form) = match node.as_str().map(whole) {
             Some(Some(VariableReference {
                 variable,
-                form: ReferenceForm::Default("") | ReferenceForm::Required,
-            })) => !variable.starts_with("LLSD_") && !self.draft.variables.possibly(variable),
-            _ => node.is_null() || node.as_str() == Some(""),
+                form: form @ (ReferenceForm::Default("") | ReferenceForm::Required),
+            })) => (variable, form),
+            _ if node.is_null() || node.as_str() == Some("") => return Lack::Certain,
+            _ => return Lack::Nothing,
+        };
+        match (self.draft.variables.state(variable), form) {
+            _ if variable.starts_with("LLSD_") => Lack::Nothing,
+            (VariableState::Unset, _) => Lack::Certain,
+            // Without a default, who wrote the reference says that the variable is set.
+            (VariableState::Set, _) | (_, ReferenceForm::Required) => Lack::Nothing,
+            (VariableState::Unknown, _) => Lack::Unknown(variable.to_owned()),
         }
     }
 
