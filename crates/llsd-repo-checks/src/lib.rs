@@ -1,6 +1,6 @@
 //! Reads the repository itself, so that its tests can say what holds of its shape: which file is
-//! which module, who imports whom, where imports run in a circle, how long functions are, and which types
-//! there are.
+//! which module, who imports whom, where imports run in a circle, how long functions are, which types there
+//! are, and which words its pages use.
 
 mod arrows;
 mod circles;
@@ -8,6 +8,7 @@ mod modules;
 mod names;
 mod python;
 mod source;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ pub use circles::{circles, folder_circles};
 pub use modules::Crate;
 pub use python::python_arrows;
 pub use source::{Function, functions, types};
+pub use words::{Avoided, Use, avoided, uses};
 
 /// The root of the repository.
 pub fn repository() -> PathBuf {
