@@ -152,7 +152,11 @@ node-stop: ## Ends the node that runs, and removes what one left whose janitor w
 
 .PHONY: node-test
 node-test: ## The node itself: pods, names, registries, a lost machine, killed at any moment; five minutes
-	LLSD_TEST_NODE=1 cargo test --locked -p llsd-node -- --test-threads 1
+	LLSD_TEST_NODE=1 cargo test --locked -p llsd-node --test node -- --test-threads 1
+
+.PHONY: test-node
+test-node: ## What the documentation promises, on a real node with the released image; as root; an hour
+	@scripts/test-node
 
 .PHONY: fmt
 fmt: ## Formats the code

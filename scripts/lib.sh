@@ -16,17 +16,17 @@ need_command() {
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# What a release is made of and called: $targets, $crate_version, $target and $source_flags.
+# What a release is made of and called: $targets, $crate_version, $target, $commit_time and $source_flags.
 release_variables() {
   set_up
   targets=${TARGETS:-amd64=x86_64-unknown-linux-musl}
   target=${CARGO_TARGET_DIR:-target}
   crate_version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
   LLSD_COMMIT=$(git rev-parse HEAD)
-  # The commit's own time: who builds it later gets the same.
-  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-  export LLSD_COMMIT SOURCE_DATE_EPOCH
-  source_flags=(--release "$crate_version" --revision "$LLSD_COMMIT" --date "$SOURCE_DATE_EPOCH")
+  export LLSD_COMMIT
+  # The commit's own time: a later build gets the same. Not SOURCE_DATE_EPOCH, for which cargo builds C libraries again.
+  commit_time=$(git log -1 --format=%ct)
+  source_flags=(--release "$crate_version" --revision "$LLSD_COMMIT" --date "$commit_time")
 }
 
 # A program written in Go, built once and cached outside the tree: prints its path.

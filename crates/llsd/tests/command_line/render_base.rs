@@ -44,7 +44,7 @@ fn a_base_of_another_version_is_refused_by_name() {
 }
 
 /// Generous, for debug builds; without bounds these would take minutes, or all memory.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 #[test]
 fn a_hostile_base_is_refused_at_once_with_its_place() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::{resource, validate_stdin};
 
 /// Generous, for debug builds; without bounds these would take minutes, or all memory.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 fn refused(text: &str, words: &str) {
     let start = Instant::now();
