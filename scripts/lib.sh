@@ -54,7 +54,8 @@ go_tool() {
 python_tool() {
   local folder=${LLSD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/llsd}/tools/$1/$2
   if [ ! -x "$folder/bin/$1" ]; then
-    say "Installing $1 $2; takes minutes, and is kept in $folder"
+    need_command python3 python3 python3-venv
+    say "Installing $1 $2, kept in $folder"
     python3 -m venv "$folder" >&2 && "$folder/bin/pip" install --quiet "$1==$2" >&2 || return 1
   fi
   echo "$folder/bin/$1"

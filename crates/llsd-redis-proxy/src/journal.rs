@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_proxys_own_limit_is_not_redis_being_away() {
+    fn the_limit_of_the_proxy_is_not_mistaken_for_a_redis_that_is_down() {
         let mut memory = Memory::default();
         memory.admit(Failure::ProxyFull, Instant::now());
         assert!(!memory.away);

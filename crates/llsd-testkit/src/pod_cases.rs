@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
+use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Event, PersistentVolumeClaim, Pod};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client};
@@ -40,9 +41,23 @@ impl PodCase {
         serde_saphyr::from_str(TABLE).expect("the table of pods can be read")
     }
 
-    /// Runs the pod in a namespace, with this image, until it is seen as the table says; an error has what was seen
-    /// last.
-    pub async fn run(&self, client: &Client, namespace: &str, image: &str) -> anyhow::Result<()> {
+    /// Runs these pods side by side in a namespace, with this image, until each is seen as the table says; an error has
+    /// all that differ.
+    pub async fn run_all(
+        cases: &[Self],
+        client: &Client,
+        namespace: &str,
+        image: &str,
+    ) -> anyhow::Result<()> {
+        let ran = join_all(cases.iter().map(|case| case.run(client, namespace, image))).await;
+        let wrong: Vec<String> =
+            ran.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
+        ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+        Ok(())
+    }
+
+    /// Until it is seen as the table says; an error has what was seen last.
+    async fn run(&self, client: &Client, namespace: &str, image: &str) -> anyhow::Result<()> {
         if self.claim {
             let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), namespace);
             claims.create(&PostParams::default(), &serde_json::from_value(self.claim())?).await?;

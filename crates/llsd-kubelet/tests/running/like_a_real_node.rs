@@ -1,6 +1,5 @@
 //! The stand-in makes of pods what a real node does: the table that `make test-node` compares a real node with.
 
-use futures::future::join_all;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, api::DeleteParams};
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
@@ -20,14 +19,7 @@ async fn pods_end_fail_wait_and_are_told_of_as_on_a_real_node() {
     };
     let Some(_kubelet) = RunningKubelet::start_or_skip(&cluster, image).await else { return };
     let (client, namespace) = (cluster.client(), cluster.namespace("cases").await.unwrap());
-    let cases = PodCase::all();
-    let run = cases.iter().map(|case| case.run(&client, &namespace, IMAGE));
-    let wrong: Vec<String> = join_all(run)
-        .await
-        .into_iter()
-        .filter_map(|ran| ran.err().map(|error| error.to_string()))
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    PodCase::run_all(&PodCase::all(), &client, &namespace, IMAGE).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use futures::future::join_all;
 use llsd_node::NodeOptions;
 use llsd_testkit::PodCase;
 
@@ -19,13 +18,7 @@ async fn pods_become_what_the_table_of_the_stand_in_says() {
         product.add_volume(&case.name, &folder, "1Gi").await.unwrap();
     }
     let (client, image) = (product.node.client().await.unwrap(), product.server_image());
-    let run = cases.iter().map(|case| case.run(&client, "default", image));
-    let wrong: Vec<String> = join_all(run)
-        .await
-        .into_iter()
-        .filter_map(|ran| ran.err().map(|error| error.to_string()))
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    PodCase::run_all(&cases, &client, "default", image).await.unwrap();
     let measured = format!("{} pods", cases.len());
     kept("Pods become what the table for the stand-in says", begun, &measured);
     product.node.stop().unwrap();

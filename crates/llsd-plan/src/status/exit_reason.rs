@@ -24,6 +24,16 @@ const SYSTEM: [(&str, &str); 8] = [
     ("[Errno -3]", "temporary failure in name resolution"),
 ];
 
+/// What SQLite says of its files, which SQLAlchemy puts behind the name of SQLite's class.
+const SQLITE: [&str; 5] = [
+    "attempt to write a readonly database",
+    "database is locked",
+    "database or disk is full",
+    "disk I/O error",
+    "unable to open database file",
+];
+const OF_SQLITE: &str = "(sqlite3.OperationalError) ";
+
 /// The last error that a Python program names, or the complaint of the start program.
 pub(super) fn exit_reason(last_lines: &str) -> Option<String> {
     let lines: Vec<&str> = last_lines.lines().map(str::trim).collect();
@@ -65,8 +75,10 @@ fn detail(class: &str, text: &str, next: &str) -> Option<String> {
         let field = if is_field { format!(": {next}") } else { String::new() };
         return known.then(|| bounded(&format!("{text}{field}"), TEXT_BYTES));
     }
-    let words = SYSTEM.iter().find(|(number, _)| text.starts_with(number));
-    words.map(|(_, words)| (*words).to_owned())
+    let of_system = SYSTEM.iter().find(|(number, _)| text.starts_with(number));
+    let of_sqlite =
+        || SQLITE.into_iter().find(|words| *words == text.trim_start_matches(OF_SQLITE));
+    of_system.map(|(_, words)| *words).or_else(of_sqlite).map(ToOwned::to_owned)
 }
 
 #[cfg(test)]
@@ -100,6 +112,11 @@ base_url
         "ConnectionRefusedError"
     )]
     #[case("OSError: [Errno 28] No space left on device: 'x'", "OSError: no space left on device")]
+    #[case(
+        "sqlalchemy.exc.OperationalError: (sqlite3.OperationalError) database or disk is full\n[SQL: INSERT sk-secret]",
+        "OperationalError: database or disk is full"
+    )]
+    #[case("sqlite3.OperationalError: no such table: sk_secret", "OperationalError")]
     #[case("socket.gaierror: [Errno -2] Name", "gaierror: name or service not known")]
     #[case("asyncpg.exceptions.InvalidPasswordError: for user \"u\"", "InvalidPasswordError")]
     #[case("ValueError: bad key sk-secret", "ValueError")]

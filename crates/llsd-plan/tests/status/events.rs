@@ -147,7 +147,7 @@ fn warnings_stand_in_the_message_and_are_told_when_it_changes() {
 }
 
 #[test]
-fn an_external_provider_in_anothers_place_is_told() {
+fn an_external_provider_that_replaces_another_is_reported() {
     let scene = Scene::vllm()
         .next()
         .with(|scene| {
