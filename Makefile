@@ -6,6 +6,10 @@ KUBERNETES_MINORS := 1.33 1.35 1.36 1.37
 # The list of functions that a released program is laid out by; `make used-functions` writes it here.
 FUNCTION_ORDER := $(abspath $(or $(LLSD_FUNCTION_ORDER),$(or $(CARGO_TARGET_DIR),target)/used-functions.txt))
 
+# Of `make bench-scale` and `make soak`.
+SIZES ?= 100,1000
+HOURS ?= 2
+
 .PHONY: help
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,8 +96,16 @@ bench-controller: ## How fast and small the operator is, with N resources (1000)
 	@[ -f '$(FUNCTION_ORDER)' ] && echo 'Functions laid out by $(FUNCTION_ORDER)' || \
 	  echo 'No list of used functions (make used-functions writes one): the program is larger in memory'
 	LLSD_FUNCTION_ORDER='$(wildcard $(FUNCTION_ORDER))' cargo build --release -p llsd --bin llsd
-	cargo build --profile bench -p llsd --example bench_controller
-	$${CARGO_TARGET_DIR:-target}/release/examples/bench_controller $(or $(N),1000)
+	cargo build --profile bench -p llsd-bench --bin bench-controller
+	$${CARGO_TARGET_DIR:-target}/release/bench-controller $(or $(N),1000)
+
+.PHONY: bench-scale
+bench-scale: ## What fleets of SIZES (100,1000) cost the released program, with pictures in dist/scale; FLAGS
+	@scripts/bench-released bench-scale --sizes '$(SIZES)' --pictures dist/scale $(FLAGS)
+
+.PHONY: soak
+soak: ## HOURS (2) of random changes and faults: memory stays flat, and all is in sync at the end; FLAGS
+	@scripts/bench-released soak --hours $(HOURS) --picture dist/soak.svg $(FLAGS)
 
 .PHONY: compare-profiles
 compare-profiles: ## The program with fat and with thin link-time optimisation: time to build, size, and with N=300 speed and memory

@@ -107,7 +107,7 @@ pub fn check_type(text: &str) -> Result<(), String> {
     if name.is_some_and(is_name) {
         return Ok(());
     }
-    Err(format!("{text} is no provider type such as remote::acme or inline::acme"))
+    Err(format!("{text} is not a provider type such as remote::acme or inline::acme"))
 }
 
 /// What the parts of a document may hold.

@@ -6,27 +6,25 @@ use std::path::{Path, PathBuf};
 
 use llsd_repo_checks::{Avoided, avoided, repository, uses};
 
-/// Pages that are generated: their words are those of the sources.
-const GENERATED: &str = "docs/reference";
-
 fn list() -> Vec<Avoided> {
     avoided(&read_to_string(repository().join("docs/writing.md")).unwrap())
 }
 
-/// The Markdown files below a folder.
-fn pages(folder: &Path) -> Vec<PathBuf> {
+/// The files below a folder with this ending.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries
-        .flat_map(|path| if path.is_dir() { pages(&path) } else { vec![path] })
-        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .flat_map(|path| if path.is_dir() { files(&path, ending) } else { vec![path] })
+        .filter(|path| path.to_string_lossy().ends_with(ending))
         .collect()
 }
 
 #[test]
-fn pages_avoid_the_words_that_we_do_not_use() {
+fn pages_and_messages_avoid_the_words_that_we_do_not_use() {
     let (root, list) = (repository(), list());
-    let mut all = pages(&root.join("docs"));
-    all.retain(|page| !page.starts_with(root.join(GENERATED)));
+    let mut all = files(&root.join("docs"), ".md");
+    // What the golden cases show of the messages.
+    all.extend(files(&root.join("crates/llsd-plan/tests/cases"), "findings.txt"));
     all.extend(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
     all.sort();
     let mut found = String::new();

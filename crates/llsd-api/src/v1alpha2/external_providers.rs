@@ -38,7 +38,7 @@ pub struct ExternalProvider {
     /// Image with the provider's package.
     #[schemars(regex(pattern = NO_BLANKS))]
     pub image: String,
-    /// Configuration, passed on as it stands.
+    /// Configuration, passed on unchanged.
     pub config: Option<Map<String, Value>>,
     /// Fields of the configuration from Secrets: field name to Secret.
     #[schemars(extend("maxProperties" = 64))]

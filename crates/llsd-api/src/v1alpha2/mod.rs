@@ -84,7 +84,7 @@ pub struct LlamaStackDistributionSpec {
     pub disabled: Option<Vec<String>>,
     /// How the server is reached: port, TLS, exposure, and who may connect.
     pub networking: Option<NetworkingSpec>,
-    /// Who may call the server. Without it, everybody who reaches the server.
+    /// Who may call the server. Without it, all clients that reach the server.
     pub access: Option<AccessSpec>,
     /// How the server is watched: figures for Prometheus, and where telemetry is sent.
     pub monitoring: Option<MonitoringSpec>,

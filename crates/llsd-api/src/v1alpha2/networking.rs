@@ -22,7 +22,7 @@ pub struct NetworkingSpec {
     pub tls: Option<TlsSpec>,
     /// Makes the server reachable from outside the cluster: `true`, or an object that says how.
     pub expose: Option<Expose>,
-    /// Who may connect to the server. With it a NetworkPolicy refuses everybody else.
+    /// Who may connect to the server. With it, a NetworkPolicy refuses all others.
     pub allowed_from: Option<AllowedFromSpec>,
 }
 

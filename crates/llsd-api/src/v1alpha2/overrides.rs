@@ -36,12 +36,12 @@ pub struct OverridesSpec {
     /// Further mounts of the container.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["mountPath"]))]
     pub volume_mounts: Option<Vec<VolumeMount>>,
-    /// How long a pod may take to stop, in seconds, what it goes on serving for included. Default: 615,
-    /// so that requests of ten minutes end; 30 where the next pod waits for the last one's end.
+    /// How long a pod may take to stop, in seconds, `drainSeconds` included. Default: 615, so that requests
+    /// of ten minutes end; 30 where the next pod waits for the last one's end.
     #[schemars(range(min = 0))]
     pub termination_grace_period_seconds: Option<i64>,
-    /// How long a pod that is to stop goes on serving, in seconds, so that whoever sends requests
-    /// learns of it first. Default: 15; 0 where the next pod waits for the last one's end.
+    /// How long a pod that is to stop keeps serving, in seconds, so that proxies stop sending requests to
+    /// it first. Default: 15; 0 where the next pod waits for the last one's end.
     #[schemars(range(min = 0, max = 3600))]
     pub drain_seconds: Option<i64>,
     /// How long the server may take to start, in seconds, before it is started again. Default: 600.

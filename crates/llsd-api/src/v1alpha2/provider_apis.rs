@@ -30,7 +30,7 @@ macro_rules! per_provider_api {
             /// Model servers: `vllm`, `ollama`, `openai`, `sentence-transformers` and others.
             #[serde(skip_serializing_if = "Option::is_none")]
             $(#[$field])* pub inference: $type,
-            /// Guards that judge what goes in and comes out, for example `llama-guard`. Fields as in `inference`.
+            /// Guards that check what goes in and comes out, for example `llama-guard`. Fields as in `inference`.
             #[serde(skip_serializing_if = "Option::is_none")]
             $(#[$field])* pub safety: $type,
             /// Vector databases: `pgvector`, `milvus`, `faiss` and others. Fields as in `inference`.

@@ -55,7 +55,7 @@ pub struct ProviderEntry {
     /// Further fields from Secrets: field name to Secret.
     #[schemars(extend("maxProperties" = 64))]
     pub secret_refs: Option<BTreeMap<String, Lenient<SecretRef>>>,
-    /// Further configuration, passed on as it stands.
+    /// Further configuration, passed on unchanged.
     pub settings: Option<Map<String, Value>>,
     /// Another name of `settings`.
     pub config: Option<Map<String, Value>>,

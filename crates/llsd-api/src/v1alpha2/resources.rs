@@ -49,7 +49,7 @@ pub struct ModelEntry {
     /// The length of the vectors; required for `modelType: embedding`.
     #[schemars(range(min = 1))]
     pub embedding_dimension: Option<i64>,
-    /// Further metadata, passed on as it stands.
+    /// Further metadata, passed on unchanged.
     pub metadata: Option<Map<String, Value>>,
     /// Fields that are not understood; validation names them.
     #[serde(flatten)]

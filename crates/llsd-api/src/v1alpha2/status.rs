@@ -25,7 +25,7 @@ pub struct LlamaStackDistributionStatus {
     pub resolved_distribution: Option<ResolvedDistribution>,
     /// The generated configuration.
     pub config_generation: Option<ConfigGenerationStatus>,
-    /// What the new image said of the last change that was judged before it was rolled out.
+    /// The result of the last preflight: what the new image said of a change before it was rolled out.
     pub preflight: Option<PreflightStatus>,
     /// How far each external provider is.
     #[schemars(extend(
@@ -87,20 +87,20 @@ pub enum ExternalPhase {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreflightStatus {
-    /// Stands for what was judged: image, file, packages and variables.
+    /// Stands for what was checked: image, file, packages and variables.
     pub hash: String,
     pub verdict: PreflightVerdict,
-    /// The server that judged, with its release.
+    /// The server that checked it, with its release.
     pub server: Option<String>,
-    /// Why nothing could be judged, or not yet.
+    /// Why nothing could be checked, or not yet.
     pub why: Option<String>,
-    /// What the server finds wrong, or would leave out without a word.
+    /// What the server finds wrong, or would silently leave out.
     pub problems: Option<Vec<PreflightProblem>>,
     /// How many more problems there are.
     pub more: Option<i64>,
-    /// When it was judged; while it is pending, since when.
+    /// When the preflight ended; while it is pending, when it began.
     pub judged_at: Option<Time>,
-    /// Stands for what of the spec was judged, whichever image and values there were at that time.
+    /// Stands for the part of the spec that was checked, regardless of image and values at that time.
     pub spec_hash: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub enum PreflightVerdict {
     Good,
     // The server would not start with it.
     Refused,
-    // It could not be judged, and is rolled out all the same.
+    // It could not be checked, and is rolled out without a check.
     #[default]
     NotJudged,
     // The Job that judges it could not be made yet; it is tried again.
@@ -208,7 +208,7 @@ pub struct ResolvedDistribution {
     pub config_source: Option<String>,
     /// The hash of the base configuration.
     pub config_hash: Option<String>,
-    /// The server inside and its release, as far as the image tells: `OGX 1.5.0`.
+    /// The server inside and its release, as far as the image says: `OGX 1.5.0`.
     pub server: Option<String>,
 }
 

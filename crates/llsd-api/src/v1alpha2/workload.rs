@@ -20,7 +20,7 @@ use crate::rules::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadSpec {
-    /// How many pods run. Left out, nobody owns the number: it begins with 1, and an autoscaler of
+    /// How many pods run. If unset, the operator sets 1 once and then leaves the number alone: an autoscaler of
     /// your own on the Deployment may change it. With `autoscaling` this is the lower bound.
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub replicas: Option<i32>,
@@ -43,10 +43,10 @@ pub struct WorkloadSpec {
     pub topology_spread_constraints: Option<Vec<TopologySpreadConstraint>>,
     /// Settings of the pod and its container that win over the operator's own.
     pub overrides: Option<OverridesSpec>,
-    /// What becomes of a change whose pods do not become available. `Auto` returns to the last state
+    /// What the operator does if the pods of a change do not become available. `Auto` returns to the last state
     /// that was. Default: what the operator's configuration says, or `Auto`.
     pub rollback: Option<RollbackPolicy>,
-    /// Whether a change of a running server is judged by the new image, in a Job, before a pod is
+    /// Whether a change of a running server is checked in the new image, by a Job, before a pod is
     /// replaced. Default: what the operator's configuration says, or `Auto`.
     pub preflight: Option<PreflightPolicy>,
     /// How many earlier states are kept to return to. Default: 5.
@@ -54,7 +54,7 @@ pub struct WorkloadSpec {
     pub history_limit: Option<i32>,
 }
 
-/// What becomes of a change whose pods do not become available.
+/// What the operator does if the pods of a change do not become available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RollbackPolicy {
     #[default]
@@ -96,8 +96,7 @@ pub struct AutoscalingSpec {
     /// Another name of `targetMemoryUtilization`.
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_memory_utilization_percentage: Option<i32>,
-    /// Further metrics to scale by, as a HorizontalPodAutoscaler has them. With them and without a
-    /// target above, the CPU is not looked at.
+    /// Further metrics to scale by, as a HorizontalPodAutoscaler has them. With them and without a target above, CPU utilization is ignored.
     #[schemars(length(max = 32))]
     pub metrics: Option<Vec<MetricSpec>>,
     /// How fast it scales up and down, as a HorizontalPodAutoscaler has it.
@@ -126,7 +125,7 @@ pub struct VolumeSpec {
     /// is there.
     #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
     pub access_modes: Option<Vec<AccessMode>>,
-    /// What becomes of the volume when the resource is deleted. `Retain` keeps it, and a new
+    /// What happens to the volume when the resource is deleted. `Retain` keeps it, and a new
     /// resource of the same name takes it up again.
     #[schemars(extend("default" = "Retain"))]
     pub deletion_policy: Option<DeletionPolicy>,
@@ -153,7 +152,7 @@ impl AccessMode {
     }
 }
 
-/// What becomes of the volume when the resource is deleted.
+/// What happens to the volume when the resource is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DeletionPolicy {
     #[default]

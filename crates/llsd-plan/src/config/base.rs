@@ -52,7 +52,7 @@ pub(super) fn open(base: &BaseFacts, document: ConfigDocument<'_>) -> Result<Bas
         Problem { reason: Reason::UnsupportedConfigVersion, ..unsupported(message, remedy) }
     })?;
     if let Some(wrong) = misshapen(&opened.value) {
-        let message = format!("{source} is none that a server reads: {wrong}");
+        let message = format!("{source} is not a valid server configuration: {wrong}");
         return Err(unsupported(message, OTHER_CONFIGURATION));
     }
     match &opened.profile {
@@ -97,7 +97,7 @@ fn without_profile(
             format!(
                 "{source} has the layout of {layout} ({marks}), but the image is of release {stated}"
             ),
-            "give the image the configuration of its own release, or, where its tag is no release of \
+            "give the image the configuration of its own release, or, where its tag is not a release of \
              the server, a version label that says which one it holds"
                 .into(),
         ),
@@ -117,7 +117,7 @@ pub(super) fn misshapen(document: &Value) -> Option<String> {
         "telemetry",
     ];
     let given = |value: &Value| !value.is_null();
-    let is_not = |place: &str, shape: &str| Some(format!("`{place}` is no {shape}"));
+    let is_not = |place: &str, shape: &str| Some(format!("`{place}` is not a {shape}"));
     for key in MAPS {
         if document.get(key).is_some_and(|value| given(value) && !value.is_object()) {
             return is_not(key, "map");

@@ -30,7 +30,7 @@ impl OgxTarget {
         if patch.is_some_and(|patch| patch.is_empty() || patch.starts_with('.')) {
             Ok(Self(newest))
         } else {
-            Err(format!("`{text}` is no release to move to; known is {name}"))
+            Err(format!("`{text}` is not a release to move to; use {name}"))
         }
     }
 

@@ -41,7 +41,7 @@ pub(super) fn remark(
     let has_volume = spec.workload.as_ref().is_some_and(|workload| workload.storage.is_some());
     let storage = FieldPath::spec().key("storage");
     let back = format!(
-        "the distribution of before has all of it again; {PAGE} says what OGX can take over"
+        "the previous distribution has all of it again; {PAGE} says what OGX can take over"
     );
     if in_postgres {
         let seen = if in_redis {

@@ -254,7 +254,7 @@ fn unknown_security(facts: &Facts) -> Option<Problem> {
     (facts.serves(api) == Served::Unknown).then(|| Problem {
         path: FieldPath::spec(),
         reason: Reason::Unavailable,
-        message: format!("whether the cluster serves {} cannot be told now", api.name()),
+        message: format!("could not determine whether the cluster serves {}; retrying", api.name()),
         remedy: "see that the API server behind it answers; it is asked again".to_owned(),
     })
 }

@@ -100,7 +100,7 @@ fn check_value(value: &SecretKeyFacts, reference: &SecretUse, findings: &mut Fin
         &reference.path,
         Reason::SecretValueRejected,
         format!("the value of `{key}` in Secret {name} {wrong}, and the server exits with it"),
-        "use a value with at least one letter that is no number",
+        "use a value with at least one letter that cannot be read as a number",
     );
 }
 

@@ -233,7 +233,7 @@ fn no_resource(text: &str) -> Mistake {
     } else {
         format!("write `{text}::*` for all of a kind, or `{text}::NAME` for one")
     };
-    Mistake { message: format!("`{text}` is no resource of the server"), remedy }
+    Mistake { message: format!("`{text}` is not a resource of the server"), remedy }
 }
 
 fn no_condition() -> Mistake {

@@ -43,27 +43,27 @@ vocabulary! {
         ProviderOverridden,
         /// A provider is configured, and its API is disabled.
         DisabledProviderIgnored,
-        /// All other remarks on the resource.
+        /// All other warnings about the resource.
         SpecWarning,
         /// The Deployment was changed; where its pods are replaced, because of what.
         DeploymentUpdated,
-        /// An object of that name belongs to somebody else, and is left alone.
+        /// An object of that name has another owner; the operator does not change it.
         ObjectNotOurs,
         /// The API server refused an object.
         ObjectRefused,
-        /// The API server was in the way; it is tried again.
+        /// Temporary API server error; the operator retries.
         ApplyFailed,
         /// Something waits for your word.
         UpdatePending,
-        /// The new image takes the change.
+        /// The new image accepts the change.
         PreflightPassed,
         /// The new image would not start with the change, and nothing was rolled out.
         PreflightFailed,
-        /// A change could not be judged, and was rolled out all the same.
+        /// A change could not be checked, and was rolled out without a check.
         PreflightSkipped,
         /// A change did not become available, and the server runs as before it.
         RolledBack,
-        /// The server answers everybody, although the resource asks for `access`.
+        /// The server answers all clients, although the resource asks for `access`.
         Unguarded,
         /// The resource is paused: nothing is written for it.
         Paused,
@@ -102,7 +102,7 @@ impl EventReason {
                 "GenerateConfig"
             }
             Self::SecretResolutionFailed => "ResolveSecrets",
-            Self::PreflightPassed | Self::PreflightFailed | Self::PreflightSkipped => "Judge",
+            Self::PreflightPassed | Self::PreflightFailed | Self::PreflightSkipped => "Preflight",
             Self::ProviderOverridden | Self::DisabledProviderIgnored | Self::SpecWarning => "Plan",
             Self::DeploymentUpdated
             | Self::ObjectNotOurs

@@ -153,7 +153,7 @@ pub(super) fn rolled_back(back: &Return) -> String {
     )
 }
 
-const CHECKING: &str = "The change is judged by its own image before it is rolled out";
+const CHECKING: &str = "The change is checked in its own image before it is rolled out";
 
 /// What a preflight means for who asked for the change.
 pub(super) fn preflight(preflight: &Preflight) -> String {
@@ -169,8 +169,8 @@ pub(super) fn preflight(preflight: &Preflight) -> String {
     let server = checked.server.as_deref().unwrap_or("the image");
     let mut found = findings(checked);
     match checked.verdict {
-        PreflightVerdict::Good if found.is_empty() => format!("{server} takes the change"),
-        PreflightVerdict::Good => format!("{server} takes the change; it remarks: {found}"),
+        PreflightVerdict::Good if found.is_empty() => format!("{server} accepts the change"),
+        PreflightVerdict::Good => format!("{server} accepts the change, with warnings: {found}"),
         PreflightVerdict::Refused => {
             if let Some(why) = &checked.why {
                 found = format!("{found}; it could not be asked again: {why}");
@@ -182,7 +182,7 @@ pub(super) fn preflight(preflight: &Preflight) -> String {
         }
         PreflightVerdict::NotJudged | PreflightVerdict::Pending => {
             let why = checked.why.as_deref().unwrap_or("nothing is known of it");
-            format!("The change could not be judged before it was rolled out: {why}")
+            format!("The change could not be checked before it was rolled out: {why}")
         }
     }
 }

@@ -32,7 +32,7 @@ vocabulary! {
         Ready,
         /// Present only while something is under way.
         Reconciling,
-        /// Present only while nothing happens until somebody acts.
+        /// Present only while the operator waits for you to act.
         Stalled,
         /// The configuration could be generated, or none is needed.
         ConfigGenerated,
@@ -52,11 +52,11 @@ vocabulary! {
         ServiceReady,
         /// Present only while something waits for the user.
         UpdatePending,
-        /// What the new image says of the last change that was judged; present only where one was.
+        /// The result of the last preflight; present only after one.
         Preflight,
         /// Present only while the server runs as it did before the last change.
         RolledBack,
-        /// Present only while the server answers everybody, although the resource asks for `access`.
+        /// Present only while the server answers all clients, although the resource asks for `access`.
         Unguarded,
         /// Present, and false, only while pods wait for models.
         ModelsAvailable,
@@ -134,11 +134,11 @@ vocabulary! {
         DeploymentUpdated,
         /// Nothing is written, because nothing could be planned.
         PlanningFailed,
-        /// An object of that name belongs to somebody else.
+        /// An object of that name has another owner.
         ObjectNotOurs,
         /// The API server refused an object's content.
         ObjectRefused,
-        /// The API server was in the way for now.
+        /// Temporary API server error.
         ApplyFailed,
         /// The operator's roles do not allow it.
         Forbidden,
@@ -198,17 +198,17 @@ vocabulary! {
         AdoptedTemplateKept,
         /// A Deployment keeps its template, of which this operator would make another.
         TemplateKept,
-        /// The new image judges a change.
+        /// The new image checks a change.
         PreflightRunning,
-        /// The new image takes the change.
+        /// The new image accepts the change.
         PreflightPassed,
         /// The new image would not start with a change.
         PreflightFailed,
-        /// A change could not be judged, and was rolled out all the same.
+        /// A change could not be checked, and was rolled out without a check.
         PreflightSkipped,
         /// A change did not become available, and the server runs as before it.
         RolledBack,
-        /// Somebody asked for an earlier state of the server.
+        /// A user requested an earlier state of the server.
         RollbackRequested,
         /// The image's tag points to another digest by now.
         NewerImage,

@@ -108,7 +108,7 @@ fn open_to_all(spec: &Value, findings: &mut Findings) {
         findings.warning(
             &FieldPath::spec().key("networking").key("expose"),
             Reason::Conflict,
-            "without access everybody who reaches the address may call the server",
+            "without access, all clients that reach the address may call the server",
             "say in access who may, or let a gateway in front ask",
         );
     }

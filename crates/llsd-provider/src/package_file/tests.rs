@@ -40,7 +40,7 @@ fn everything_that_is_wrong_is_said_with_its_line() {
             "lls-provider-spec.yaml, line 3, column 33: metadata.version: must be a text; put it into quotes",
             "lls-provider-spec.yaml, line 3, column 1: metadata.vendor: is missing",
             "lls-provider-spec.yaml, line 4, column 1: spec.api: is missing",
-            "lls-provider-spec.yaml, line 6, column 17: spec.providerType: acme is no provider type such as remote::acme or inline::acme",
+            "lls-provider-spec.yaml, line 6, column 17: spec.providerType: acme is not a provider type such as remote::acme or inline::acme",
             "lls-provider-spec.yaml, line 8, column 14: spec.wheelPath: ../x.whl does not lie in /lls-provider/packages",
         ]
     );

@@ -13,7 +13,7 @@ pub fn fields() -> String {
     let mut page = format!(
         "# Fields\n\n{GENERATED}\n\nEvery field of `llamastack.io/v1alpha2`, as `kubectl explain llsd.spec` has it. A field in \
          brackets, `[]`, is one item of a list. Where a type is Kubernetes' own, `kubectl explain` of that type \
-         has its fields. [Configuration](../configuration.md#the-fields) says what becomes of each.\n"
+         has its fields. [Configuration](../configuration.md#the-fields) says what each one does.\n"
     );
     for part in ["spec", "status"] {
         for (name, field) in entries(&schema["properties"][part]) {

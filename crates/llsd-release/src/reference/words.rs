@@ -24,7 +24,7 @@ pub fn conditions() -> String {
 pub fn events() -> String {
     let mut page = format!(
         "# Events\n\n{GENERATED}\n\nEvents on a resource, as `kubectl describe llsd NAME` lists them. One is sent when something \
-         changes, not when it is looked at again.\n\n| reason | kind | while | says |\n|---|---|---|---|\n"
+         changes, not at every reconcile.\n\n| reason | kind | while | says |\n|---|---|---|---|\n"
     );
     for one in EventReason::ALL {
         let kind = if one.kind() == EventKind::Normal { "normal" } else { "warning" };

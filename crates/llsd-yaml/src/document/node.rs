@@ -149,7 +149,7 @@ impl Node {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// Sets a field in place, or adds it at the end. A node that is no mapping becomes one: the
+    /// Sets a field in place, or adds it at the end. A node that is not a mapping becomes one: the
     /// base has nothing there (`safety: null`).
     pub fn set(&mut self, key: &str, value: Self) {
         if let Some(node) = self.get_mut(key) {

@@ -81,7 +81,7 @@ pub(super) struct Arguments {
     )]
     auth_timeout: Duration,
 
-    /// How long open connections may go on after SIGTERM
+    /// How long open connections are kept after SIGTERM
     #[arg(
         long,
         env = "LLSD_REDIS_PROXY_GRACE",

@@ -95,7 +95,7 @@ fn check(draft: &mut Draft<'_>, access: &AccessSpec, path: &FieldPath) {
         draft.findings.warning(
             &path.key("rules"),
             Reason::Conflict,
-            format!("{name} tells everybody of a vector store whose id they know"),
+            format!("{name} shows a vector store to all callers who know its id"),
             "use an image of a later release where that matters",
         );
     }
@@ -124,7 +124,7 @@ fn vain(create: Option<usize>, path: &FieldPath, findings: &mut Findings) {
     findings.warning(
         &path.key("rules").index(index),
         Reason::Conflict,
-        "lets nobody create anything: what is about to be made has no owner yet",
+        "lets no one create anything: what is about to be created has no owner yet",
         "permit create in a rule that does not ask for the owner",
     );
 }

@@ -158,7 +158,7 @@ impl Builder<'_, '_> {
             && !self.is_open()
         {
             let message = format!(
-                "`{}` of {} does not know `{key}` and would drop it without a word",
+                "`{}` of {} does not know `{key}` and would silently drop it",
                 self.resolved.name,
                 self.draft.profile.name()
             );

@@ -46,7 +46,7 @@ pub(super) fn problem(draft: &mut Draft<'_>, api: &str, path: &FieldPath, remedy
 pub(in crate::config) fn instead_of(releases: &'static Releases, api: &str) -> String {
     let also = match api {
         "safety" => {
-            "; OGX asks a judge of its own, settings.moderation_endpoint of providers.responses"
+            "; OGX asks a moderation service instead, settings.moderation_endpoint of providers.responses"
         }
         _ => "",
     };

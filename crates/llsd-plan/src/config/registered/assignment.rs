@@ -97,7 +97,7 @@ pub(super) fn find(
         None if falls(draft, api, name, path) => None,
         None => {
             let removed = draft.removed.iter().find(|gone| gone.api == api && gone.id == name);
-            let why = removed.map(|gone| format!(": {} takes it away", gone.path));
+            let why = removed.map(|gone| format!(": {} removes it", gone.path));
             let (why, ids) = (why.unwrap_or_default(), ids(draft, api));
             draft.findings.problem(
                 path,

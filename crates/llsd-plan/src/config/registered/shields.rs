@@ -81,7 +81,7 @@ fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &
         draft.findings.warning(
             path,
             Reason::Required,
-            format!("the shield `{name}` has no model, and Llama Guard cannot judge without one"),
+            format!("the shield `{name}` has no model, and Llama Guard needs one"),
             "set model to a served model, for example vllm/meta-llama/Llama-Guard-3-8B",
         );
     }

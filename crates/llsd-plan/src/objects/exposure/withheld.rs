@@ -45,7 +45,7 @@ fn unknown(kind: ObjectKind, path: FieldPath) -> Problem {
         path,
         reason: Reason::Unavailable,
         message: format!(
-            "whether the cluster serves {} ({}) cannot be told now",
+            "could not determine whether the cluster serves {} ({}); retrying",
             kind.name(),
             kind.api_version()
         ),

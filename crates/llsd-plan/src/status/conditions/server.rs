@@ -68,7 +68,7 @@ pub(super) fn service(live: &ObservedObjects) -> Assessment {
     Assessment::new(ConditionType::ServiceReady, truth, reason, message)
 }
 
-/// Only while the server answers everybody, although the resource asks for access.
+/// Only while the server answers all clients, although the resource asks for access.
 pub(super) fn unguarded(observed: &StatusInputs<'_>) -> Option<Assessment> {
     let is_open = observed.resource.asks_callers() && observed.live.serves_open;
     let message = "The pods that serve run without access, and answer everybody who reaches them, until a \

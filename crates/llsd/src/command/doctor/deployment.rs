@@ -192,7 +192,7 @@ fn version(deployment: &Value) -> Finding {
         ),
         _ => Finding::ok(
             VERSION,
-            format!("image {image}; its tag is no release to compare with {own}"),
+            format!("image {image}; its tag is not a release to compare with {own}"),
         ),
     }
 }

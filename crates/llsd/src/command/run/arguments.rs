@@ -64,7 +64,7 @@ pub(in crate::command) struct Arguments {
     #[arg(long, default_value_t = BindAddress::Everywhere(HEALTH_PORT), value_name = "ADDRESS")]
     pub(super) health_probe_bind_address: BindAddress,
 
-    /// Whether one of several replicas leads; without it this one works at once
+    /// Use leader election; if disabled, start immediately
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub(super) leader_elect: bool,
 
@@ -87,7 +87,7 @@ pub(in crate::command) struct Arguments {
     #[arg(long, default_value_t = 16, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
     concurrency: u16,
 
-    /// How often a resource at rest is looked at, in seconds
+    /// How often a resource is reconciled although nothing changed, in seconds
     #[arg(long, default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     resync: u64,
 
@@ -99,7 +99,7 @@ pub(in crate::command) struct Arguments {
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86400))]
     preflight_deadline: u64,
 
-    /// Changes that are judged at the same time
+    /// Preflights that run at the same time
     #[arg(long, default_value_t = 10, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
     preflight_jobs: u16,
 

@@ -25,8 +25,7 @@ pub(super) struct Flags {
     #[arg(long = "webhook-url", value_name = "URL")]
     url: Option<WebhookUrl>,
 
-    /// A folder with tls.crt and tls.key that somebody else renews; without it the operator makes
-    /// its own certificates
+    /// A folder with tls.crt and tls.key that another program renews; without it, the operator creates its own certificates
     #[arg(long = "webhook-cert-dir", value_name = "DIR")]
     cert_dir: Option<PathBuf>,
 

@@ -29,7 +29,7 @@ pub(in crate::command) struct Arguments {
     #[arg(short, long)]
     previous: bool,
 
-    /// Go on with what the newest pod writes
+    /// Keep printing what the newest pod writes
     #[arg(short, long, conflicts_with = "previous")]
     follow: bool,
 }

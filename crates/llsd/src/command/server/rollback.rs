@@ -21,7 +21,7 @@ pub(in crate::command) struct Arguments {
     #[arg(long, value_name = "HASH")]
     to: Option<String>,
 
-    /// Go back also to a state that answers everybody, although the resource asks for access
+    /// Allow a state that answers all clients, although the resource asks for access
     #[arg(long)]
     open: bool,
 }

@@ -20,13 +20,13 @@ impl Metrics {
 
     /// What the operator does.
     fn register_work(&self, all: &mut Registry) {
-        add(all, "llsd_reconciles", "Resources looked at, by result", &self.reconciles);
+        add(all, "llsd_reconciles", "Reconciles, by result", &self.reconciles);
         let took = "Time one look took";
         add(all, "llsd_reconcile_duration_seconds", took, &self.reconcile_duration);
-        add(all, "llsd_queue_length", "Resources waiting to be looked at", &self.queue_length);
-        let age = "How long the oldest change has waited to be looked at";
+        add(all, "llsd_queue_length", "Resources waiting to be reconciled", &self.queue_length);
+        let age = "How long the oldest change has waited to be reconciled";
         add(all, "llsd_oldest_change_age_seconds", age, &self.oldest_change);
-        add(all, "llsd_reconciles_in_flight", "Resources being looked at", &self.in_flight);
+        add(all, "llsd_reconciles_in_flight", "Resources being reconciled", &self.in_flight);
         let generated = "Server configurations generated";
         add(all, "llsd_config_generations", generated, &self.config_generations);
         add(all, "llsd_leader", "1 while this replica leads", &self.leader);
@@ -40,7 +40,7 @@ impl Metrics {
         let held = "Servers that run otherwise than is planned, by cause";
         add(all, "llsd_held", held, &self.held);
         add(all, "llsd_problems", "Mistakes found in resources, by reason", &self.problems);
-        let checked = "Changes judged by their image before they were rolled out, by result";
+        let checked = "Preflights of changes, by result";
         add(all, "llsd_preflights", checked, &self.preflights);
         let back = "Returns of servers to an earlier state, by cause";
         add(all, "llsd_rollbacks", back, &self.rollbacks);

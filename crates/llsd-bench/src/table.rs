@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use llsd_testkit::Requests;
 
+#[derive(Debug)]
 pub struct Table {
     rows: Vec<(String, String)>,
 }

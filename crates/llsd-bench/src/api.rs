@@ -1,5 +1,6 @@
-//! What the bench writes as a user would: resources, and objects that are nobody's business.
+//! What the bench writes as a user would: resources, and objects that the operator does not own.
 
+use std::fmt;
 use std::ops::Range;
 
 use futures::{TryStreamExt, stream};
@@ -15,6 +16,12 @@ use crate::CONCURRENCY;
 #[derive(Clone)]
 pub struct Api {
     client: Client,
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Api")
+    }
 }
 
 /// Where the resources of a namespace are, in a version.
@@ -39,6 +46,29 @@ pub fn resource(namespace: &str, number: usize) -> Value {
     })
 }
 
+/// The same in the words of v1alpha1, which other operators read.
+pub fn resource_v1alpha1(namespace: &str, number: usize) -> Value {
+    let token = json!({"secretKeyRef": {"name": "keys", "key": "token"}});
+    json!({
+        "apiVersion": "llamastack.io/v1alpha1",
+        "kind": "LlamaStackDistribution",
+        "metadata": {"name": format!("server-{number}"), "namespace": namespace},
+        "spec": {
+            "replicas": 1,
+            "server": {
+                "distribution": {"name": "starter"},
+                "containerSpec": {
+                    "port": 8321,
+                    "env": [
+                        {"name": "VLLM_URL", "value": "http://vllm:8000/v1"},
+                        {"name": "VLLM_API_TOKEN", "valueFrom": token},
+                    ],
+                },
+            },
+        },
+    })
+}
+
 impl Api {
     pub fn new(client: Client) -> Self {
         Self { client }
@@ -54,6 +84,17 @@ impl Api {
         let uri = format!("{uri}?fieldManager=bench&force=true");
         let request = Request::patch(uri).header("Content-Type", "application/apply-patch+yaml");
         Ok(self.client.request(request.body(serde_json::to_vec(object)?)?).await?)
+    }
+
+    /// A merge patch.
+    pub async fn patch(&self, uri: &str, change: &Value) -> anyhow::Result<Value> {
+        let request = Request::patch(uri).header("Content-Type", "application/merge-patch+json");
+        Ok(self.client.request(request.body(serde_json::to_vec(change)?)?).await?)
+    }
+
+    /// What is served under a path, as text.
+    pub async fn text(&self, uri: &str) -> anyhow::Result<String> {
+        Ok(self.client.request_text(Request::get(uri).body(Vec::new())?).await?)
     }
 
     pub async fn list(&self, uri: &str) -> anyhow::Result<Value> {
@@ -80,7 +121,7 @@ impl Api {
         self.post_resources(&resources("v1alpha2", namespace), namespace, 0..count).await
     }
 
-    /// Other resources than those that are there, which are admitted and kept by nobody.
+    /// Other resources than those that are there, which are admitted and not stored.
     pub async fn try_resources(&self, namespace: &str, count: usize) -> anyhow::Result<()> {
         let uri = format!("{}?dryRun=All", resources("v1alpha2", namespace));
         self.post_resources(&uri, namespace, count..2 * count).await
@@ -99,9 +140,14 @@ impl Api {
             .await
     }
 
-    /// So many Secrets and so many ConfigMaps of 32 KB each.
-    pub async fn create_unrelated(&self, namespace: &str, count: usize) -> anyhow::Result<()> {
-        let text = "x".repeat(32 << 10);
+    /// So many Secrets and so many ConfigMaps of so many bytes.
+    pub async fn create_unrelated(
+        &self,
+        namespace: &str,
+        count: usize,
+        bytes: usize,
+    ) -> anyhow::Result<()> {
+        let text = "x".repeat(bytes);
         let kinds = [("secrets", "stringData"), ("configmaps", "data")];
         stream::iter((0..count).flat_map(|number| kinds.map(|kind| (number, kind))).map(Ok))
             .try_for_each_concurrent(CONCURRENCY, async |(number, (plural, field))| {

@@ -4,29 +4,19 @@
 
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
-mod api;
-mod floor;
-mod hostile;
-mod readiness;
-mod table;
-mod under_test;
-mod webhooks;
-
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use llsd_testbed::install::install;
-use llsd_testbed::operator::executable;
 use llsd_testbed::stub_server::StubServer;
 use llsd_testkit::ControlPlane;
 
-use api::Api;
-use table::Table;
-use under_test::{Memory, Operator};
+use llsd_bench::api::Api;
+use llsd_bench::operator::{Launch, Memory, Operator};
+use llsd_bench::table::Table;
+use llsd_bench::{floor, hostile, readiness, webhooks};
 
-/// Resources that are worked on at the same time, by the operator and by the bare client.
-pub const CONCURRENCY: usize = 16;
+const VERSION: &str = "v1alpha2";
 /// Without a write for so long, the operator has nothing left to do.
 const QUIET: Duration = Duration::from_secs(10);
 const REST: Duration = Duration::from_mins(1);
@@ -40,7 +30,7 @@ async fn main() -> anyhow::Result<()> {
     };
     let program = match std::env::args_os().nth(2) {
         Some(path) => path.into(),
-        None => executable(),
+        None => std::env::current_exe()?.with_file_name("llsd"),
     };
     let cluster = ControlPlane::start().await?;
     let user = install(&cluster).await;
@@ -49,18 +39,19 @@ async fn main() -> anyhow::Result<()> {
 
     let namespace = cluster.namespace("floor").await?;
     // The same goes on beside it as beside the operator.
-    let ready = readiness::start(&cluster, &namespace);
+    let ready = readiness::start(&cluster, Some(&namespace), VERSION);
     let floor = floor::measure(&api, &namespace, count).await?;
     drop(ready);
     table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
 
     let servers = StubServer::of_all_servers().address();
-    let operator = Operator::start(program, Vec::new(), &cluster, &user, &servers).await?;
+    let launch = Launch::ours(&cluster, &user, &program, &servers);
+    let operator = Operator::start(&cluster, launch).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;
     table.row("RSS idle", operator.memory()?.to_string());
 
     let namespace = cluster.namespace("bench").await?;
-    let mut bench = Bench { cluster, user, api, namespace, servers, count, operator, table };
+    let mut bench = Bench { cluster, user, api, namespace, count, operator, table };
     bench.work(floor).await?;
     bench.rest().await?;
     bench.unrelated().await?;
@@ -77,7 +68,6 @@ struct Bench {
     user: String,
     api: Api,
     namespace: String,
-    servers: SocketAddr,
     count: usize,
     operator: Operator,
     table: Table,
@@ -90,13 +80,13 @@ impl Bench {
         let count = self.count;
         api.secret(namespace).await?;
         let mark = cluster.audit().mark().await?;
-        let ready = readiness::start(cluster, namespace);
+        let ready = readiness::start(cluster, Some(namespace), VERSION);
         let begun = Instant::now();
         api.create_resources(namespace, count).await?;
         let created = begun.elapsed();
-        ready.deployments(count).await;
+        ready.deployments().reaches(count).await;
         let deployed = begun.elapsed();
-        ready.resources(count).await;
+        ready.resources().reaches(count).await;
         table.row("all resources are made after", format!("{:.1} s", created.as_secs_f64()));
         table.row(
             "all Deployments exist after",
@@ -151,7 +141,7 @@ impl Bench {
     /// Objects that the operator does not own.
     async fn unrelated(&mut self) -> anyhow::Result<()> {
         let other = self.cluster.namespace("unrelated").await?;
-        self.api.create_unrelated(&other, UNRELATED).await?;
+        self.api.create_unrelated(&other, UNRELATED, 32 << 10).await?;
         self.with_and_after_a_restart(
             "RSS with 2,000 unrelated Secrets and ConfigMaps of 32 KB each",
         )
@@ -169,10 +159,7 @@ impl Bench {
     async fn webhooks(&mut self) -> anyhow::Result<()> {
         let address = webhooks::install(&self.cluster).await?;
         let url = format!("https://{address}");
-        self.operator.add_arguments([
-            format!("--webhook-bind-address={address}"),
-            format!("--webhook-url={url}"),
-        ]);
+        self.operator.launch.serve_webhooks(&address);
         self.restart().await?;
         let Self { api, namespace, count, .. } = self;
         webhooks::until_called(api, namespace).await;
@@ -203,8 +190,8 @@ impl Bench {
     }
 
     async fn restart(&mut self) -> anyhow::Result<Duration> {
-        let Self { cluster, user, servers, count, operator, .. } = self;
-        operator.restart(cluster, user, servers, *count).await
+        let Self { cluster, count, operator, .. } = self;
+        operator.restart(cluster, *count).await
     }
 
     /// Once what it was given has been worked on.

@@ -1,0 +1,253 @@
+//! A fleet under two replicas of the operator: changes, faults, and whether all is in sync in the end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use llsd_bench::api::{Api, resource, resources};
+use llsd_bench::operator::{Launch, Operator};
+use llsd_bench::readiness::{self, Progress};
+use llsd_bench::sample::{Sample, Sampler};
+use llsd_testbed::install::install;
+use llsd_testbed::stub_server::StubServer;
+use llsd_testkit::ControlPlane;
+use serde_json::{Value, json};
+
+use crate::fault::Fault;
+
+const VERSION: &str = "v1alpha2";
+const SAMPLED_EVERY: Duration = Duration::from_secs(5);
+const HANGS: Duration = Duration::from_secs(20);
+const LOSES_THE_LEASE: Duration = Duration::from_secs(30);
+/// Everything that a last change or fault leads to is over by then.
+const SETTLES: Duration = Duration::from_mins(10);
+const QUIET: Duration = Duration::from_secs(30);
+
+/// A running fleet.
+pub struct Fleet {
+    cluster: ControlPlane,
+    api: Api,
+    user: String,
+    namespace: String,
+    count: usize,
+    progress: Progress,
+    launch: Launch,
+    /// The first leads.
+    replicas: Vec<Operator>,
+    sampler: Sampler,
+    /// Of the processes that led before.
+    samples: Vec<Sample>,
+    begun: Instant,
+    sampled_since: Instant,
+    suffered: BTreeMap<Fault, usize>,
+}
+
+impl Fleet {
+    /// All Ready.
+    pub async fn start(program: &Path, count: usize) -> anyhow::Result<Self> {
+        let cluster = ControlPlane::start().await?;
+        let user = install(&cluster).await;
+        let api = Api::new(cluster.client());
+        let servers = StubServer::of_all_servers().address();
+        let launch = Launch::ours(&cluster, &user, program, &servers);
+        let namespace = cluster.namespace("soak").await?;
+        api.secret(&namespace).await?;
+        let leader = Operator::start(&cluster, launch.clone()).await?;
+        let progress = readiness::start(&cluster, None, VERSION);
+        let ready = progress.resources().clone();
+        let sampler = Sampler::start(leader.process_id(), ready, SAMPLED_EVERY);
+        let now = Instant::now();
+        let mut fleet = Self {
+            cluster,
+            api,
+            user,
+            namespace,
+            count,
+            progress,
+            launch,
+            replicas: vec![leader],
+            sampler,
+            samples: Vec::new(),
+            begun: now,
+            sampled_since: now,
+            suffered: BTreeMap::new(),
+        };
+        for number in 0..count {
+            fleet.create(number).await?;
+        }
+        fleet.progress.resources().reaches(count).await;
+        fleet.stand_by()?;
+        Ok(fleet)
+    }
+
+    fn path(&self, number: usize) -> String {
+        format!("{}/server-{number}", resources(VERSION, &self.namespace))
+    }
+
+    async fn create(&self, number: usize) -> anyhow::Result<()> {
+        let mut resource = resource(&self.namespace, number);
+        // No Job of a preflight would run here.
+        resource["spec"]["workload"] = json!({"preflight": "Off"});
+        self.api.post(&resources(VERSION, &self.namespace), &resource).await.map(drop)
+    }
+
+    /// Another replica beside the one that leads.
+    fn stand_by(&mut self) -> anyhow::Result<()> {
+        self.replicas.push(Operator::stand_by(&self.cluster, self.launch.clone(), "operator")?);
+        Ok(())
+    }
+
+    /// One random change; what the API server refuses meanwhile is left out.
+    pub async fn change(&self, random: &mut fastrand::Rng) {
+        let number = random.usize(..self.count);
+        let path = self.path(number);
+        let spec = |spec: Value| json!({"spec": spec});
+        let changed = match random.u8(..6) {
+            0 => {
+                let replicas = random.u8(1..4);
+                self.api.patch(&path, &spec(json!({"workload": {"replicas": replicas}}))).await
+            }
+            1 => {
+                let endpoint = format!("http://vllm-{}:8000", random.u8(..9));
+                let change = json!({"providers": {"inference": {"endpoint": endpoint}}});
+                self.api.patch(&path, &spec(change)).await
+            }
+            2 => {
+                let cpu = format!("{}m", 200 + 10 * random.u16(..20));
+                let change = json!({"workload": {"resources": {"requests": {"cpu": cpu}}}});
+                self.api.patch(&path, &spec(change)).await
+            }
+            3 => {
+                // As another client would.
+                let deployment = format!(
+                    "/apis/apps/v1/namespaces/{}/deployments/server-{number}",
+                    self.namespace
+                );
+                self.api.patch(&deployment, &json!({"spec": {"replicas": 7}})).await
+            }
+            4 => {
+                let service = format!(
+                    "/api/v1/namespaces/{}/services/server-{number}-service",
+                    self.namespace
+                );
+                self.api.delete_all(&service).await.map(|()| Value::Null)
+            }
+            _ => {
+                let deleted = self.api.delete_all(&path).await;
+                let created = self.create(number).await;
+                deleted.and(created).map(|()| Value::Null)
+            }
+        };
+        drop(changed);
+    }
+
+    pub async fn suffer(&mut self, fault: Fault) -> anyhow::Result<()> {
+        *self.suffered.entry(fault).or_default() += 1;
+        match fault {
+            Fault::ApiServerRestarts => self.cluster.restart_api_server().await?,
+            Fault::ApiServerHangs => {
+                self.cluster.pause_api_server()?;
+                tokio::time::sleep(HANGS).await;
+                self.cluster.resume_api_server()?;
+            }
+            Fault::LeaderHangs => {
+                let leader = self.replicas.remove(0);
+                leader.signal("STOP")?;
+                tokio::time::sleep(LOSES_THE_LEASE).await;
+                leader.signal("CONT")?;
+                self.replicas.push(leader);
+                self.follow_leader();
+            }
+            Fault::LeaderIsKilled => self.replicas.remove(0).kill(),
+            Fault::LeaderLeaves => self.replicas.remove(0).stop()?,
+        }
+        if self.replicas.len() < 2 {
+            self.follow_leader();
+            self.stand_by()?;
+        }
+        Ok(())
+    }
+
+    /// From here on the samples are of another process.
+    fn follow_leader(&mut self) {
+        self.samples = self.samples();
+        let ready = self.progress.resources().clone();
+        self.sampler = Sampler::start(self.replicas[0].process_id(), ready, SAMPLED_EVERY);
+        self.sampled_since = Instant::now();
+    }
+
+    /// Of each process that led, one after the other.
+    pub fn samples(&self) -> Vec<Sample> {
+        self.samples.iter().copied().chain(self.samples_of_last()).collect()
+    }
+
+    /// Of the process that leads now.
+    pub fn samples_of_last(&self) -> Vec<Sample> {
+        let offset = self.sampled_since.duration_since(self.begun).as_secs_f64();
+        let newest = self.sampler.samples().into_iter();
+        newest.map(|sample| Sample { at: sample.at + offset, ..sample }).collect()
+    }
+
+    pub fn faults(&self) -> String {
+        let counts = self.suffered.iter().map(|(fault, count)| format!("{count} x {fault}"));
+        counts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Every resource is Ready, each Deployment is as its resource says, and a restart finds nothing to write.
+    pub async fn is_in_sync(&mut self) -> anyhow::Result<()> {
+        // A resource that was deleted and could not be created again, because the API server was down.
+        for number in 0..self.count {
+            let _ = self.create(number).await;
+        }
+        self.settle().await?;
+        self.replicas_agree().await?;
+        let mark = self.cluster.audit().mark().await?;
+        for replica in &mut self.replicas {
+            replica.stop()?;
+        }
+        self.replicas = vec![Operator::start(&self.cluster, self.launch.clone()).await?];
+        tokio::time::sleep(QUIET).await;
+        let requests = self.cluster.audit().requests_of(&self.user).await?.since(mark);
+        let writes = requests.except_leases().writes();
+        println!("a restart at the end wrote {} objects", writes.len());
+        ensure!(writes.is_empty(), "a restart wrote {:?}", writes.by_verb_and_resource());
+        Ok(())
+    }
+
+    async fn settle(&self) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        loop {
+            ensure!(begun.elapsed() < SETTLES, "it writes without end, or resources stay unready");
+            let mark = self.cluster.audit().mark().await?;
+            tokio::time::sleep(QUIET).await;
+            let requests = self.cluster.audit().requests_of(&self.user).await?.since(mark);
+            if requests.except_leases().writes().is_empty() && self.all_are_ready().await? {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn all_are_ready(&self) -> anyhow::Result<bool> {
+        let list = self.api.list(&resources(VERSION, &self.namespace)).await?;
+        let items = list["items"].as_array().context("a list")?;
+        Ok(items.len() == self.count && items.iter().all(|it| it["status"]["phase"] == "Ready"))
+    }
+
+    /// What another hand wrote is undone, and what was deleted is there.
+    async fn replicas_agree(&self) -> anyhow::Result<()> {
+        for number in 0..self.count {
+            let resource = self.api.list(&self.path(number)).await?;
+            let wanted = resource["spec"]["workload"]["replicas"].as_i64().unwrap_or(1);
+            let namespace = &self.namespace;
+            let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/server-{number}");
+            let deployment = self.api.list(&path).await?;
+            let found = &deployment["spec"]["replicas"];
+            ensure!(*found == wanted, "server-{number} has {found} replicas instead of {wanted}");
+            let service =
+                format!("/api/v1/namespaces/{namespace}/services/server-{number}-service");
+            self.api.list(&service).await.with_context(|| format!("server-{number}'s Service"))?;
+        }
+        Ok(())
+    }
+}
