@@ -20,6 +20,13 @@ function ask(question) {
 
 const work = mkdtempSync(join(tmpdir(), 'playground-'));
 const texts = (folder) => Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+// The page shows in one list what the command separates: the objects to apply, in `files` what is not an object, and its own record.
+function written(folder) {
+  if (!existsSync(folder)) return {};
+  const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== '.llsd-rendered');
+  const objects = entries.map(({ name }) => [name, readFileSync(join(folder, name), 'utf8')]);
+  return { ...Object.fromEntries(objects), ...texts(join(folder, 'files')) };
+}
 
 // Texts have the names that the page gives them, since messages repeat those.
 function command(words, { text, facts, base, release }, baseName = 'base.yaml') {
@@ -49,10 +56,9 @@ function compare(name, known, baseName) {
   const answer = ask({ ask: 'render', ...asked });
   const yaml = command(['render'], known, baseName);
   same(`${name}: objects`, answer.objects, yaml.stdout);
-  const written = command(['render', '-o', 'dir=out'], known, baseName);
-  const out = join(written.folder, 'out');
-  same(`${name}: messages`, answer.messages, written.stderr.split('\n').filter((line) => !/^wrote |^config.yaml was left out/.test(line)).join('\n'));
-  const files = existsSync(out) ? texts(out) : {};
+  const done = command(['render', '-o', 'dir=out'], known, baseName);
+  same(`${name}: messages`, answer.messages, done.stderr.split('\n').filter((line) => !/^wrote |^config.yaml was left out/.test(line)).join('\n'));
+  const files = written(join(done.folder, 'out'));
   const ours = Object.fromEntries((answer.rendered[0]?.files ?? []).map((file) => [file.name, file.text]));
   same(`${name}: names of files`, Object.keys(ours).sort().join(), Object.keys(files).sort().join());
   for (const [file, text] of Object.entries(files)) same(`${name}: ${file}`, ours[file], text);
