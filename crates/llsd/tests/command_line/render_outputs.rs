@@ -12,7 +12,7 @@ fn render(stdin: &str, arguments: &[&str]) -> crate::support::Run {
 
 /// The file of the program that starts the server.
 fn start_file() -> String {
-    format!("configmap-{}.yaml", start_program::name("a"))
+    format!("configmap-{}.yaml", start_program::name())
 }
 
 /// Neither the folder of other files, nor the record of what was written.
