@@ -286,9 +286,37 @@ impl CacheState {
 
 #[cfg(test)]
 mod tests {
+    use llsd_plan::objects::start_program;
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_the_resources_of_a_namespace_share_is_known_to_each_until_it_is_gone() {
+        let cache = Cache::default();
+        for (namespace, name) in [("a", "one"), ("ns", "llama"), ("ns", "other"), ("nsx", "far")] {
+            let resource = json!({"metadata": {"name": name, "namespace": namespace, "uid": name}});
+            cache.put_resource(&Key::new(namespace, name), resource);
+        }
+        let (llama, other) = (Key::new("ns", "llama"), Key::new("ns", "other"));
+        assert_eq!(cache.resources_in("ns"), [llama.clone(), other.clone()]);
+        let (kind, name) = (ObjectKind::ConfigMap, start_program::name());
+        let copy = |version: &str| {
+            json!({"metadata": {
+                "name": name, "namespace": "ns", "uid": "1", "resourceVersion": version,
+            }})
+        };
+        let woken = cache.put_object(kind, &copy("1"));
+        assert_eq!(woken, Some(Key::of_namespace("ns")));
+        for key in [&llama, &other] {
+            assert!(cache.live(key)[0].is_named(kind, name));
+        }
+        assert!(cache.live(&Key::new("nsx", "far")).is_empty());
+        cache.forget_missing(&llama, kind, name);
+        assert!(cache.live(&other).is_empty() && cache.shared("ns").is_empty());
+        cache.put_object(kind, &copy("2"));
+        assert_eq!(cache.remove_object(kind, &copy("3")), Some(Key::of_namespace("ns")));
+    }
 
     #[test]
     fn an_answer_that_is_older_than_the_end_of_its_object_brings_nothing_back() {
