@@ -24,5 +24,5 @@ pub fn shorten(value: &mut Value) {
 
 /// The start program's name carries its hash, which says nothing here.
 pub fn without_hash(text: &str) -> String {
-    text.replace(&start_program::name(""), "-start-(hash)")
+    text.replace(start_program::name(), "start-program.(hash)")
 }

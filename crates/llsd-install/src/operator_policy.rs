@@ -4,7 +4,7 @@
 //! for installs of single namespaces too.
 
 use llsd_api::{GROUP, KIND};
-use llsd_plan::objects::{ObjectKind, Role, labels};
+use llsd_plan::objects::{ObjectKind, Role, labels, start_program};
 use serde_json::{Value, json};
 
 use crate::names::{
@@ -104,8 +104,14 @@ fn of_objects() -> Value {
         "(variables.home && request.resource.resource == 'configmaps' && \
          request.name in ['{CONFIG_MAP}', '{KEPT_CONFIG_MAP}'])"
     );
+    // It has no owner, and its label may be lost; its content is verified.
+    let shared = format!(
+        "(request.resource.resource == 'configmaps' && request.name.startsWith('{}'))",
+        start_program::PREFIX
+    );
     let [old, new] = ["oldObject", "object"].map(|object| {
-        format!("{object} == null || {configured} || {} || {}", labelled(object), owned(object))
+        let (labelled, owned) = (labelled(object), owned(object));
+        format!("{object} == null || {configured} || {shared} || {labelled} || {owned}")
     });
     let rules = [
         elsewhere(),

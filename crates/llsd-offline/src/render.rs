@@ -1,5 +1,8 @@
 //! Everything that the operator would apply, as texts.
 
+use std::collections::HashSet;
+
+use llsd_plan::objects::PlannedObject;
 use llsd_plan::problems::Problem;
 use llsd_yaml::document;
 use serde_json::{Value, json};
@@ -20,20 +23,28 @@ pub struct Folder {
 
 /// All objects, as one stream.
 pub fn stream(plans: &Plans) -> String {
-    let objects = plans.all().flat_map(|(_, planned)| planned.plan.objects.manifests());
-    let texts: Vec<String> = objects.map(|object| document::manifest(&object)).collect();
+    let texts: Vec<String> = all(plans).iter().map(document::manifest).collect();
     texts.join("---\n")
 }
 
 /// All objects as JSON: one list, as kubectl prints and applies it.
 pub fn list(plans: &Plans) -> String {
-    let objects: Vec<Value> =
-        plans.all().flat_map(|(_, planned)| planned.plan.objects.manifests()).collect();
-    format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": objects}))
+    format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": all(plans)}))
 }
 
-/// One folder for each resource; a single one needs no name of its own. A configuration that is
-/// missing is left out.
+/// What the resources of a namespace share is there once.
+fn all(plans: &Plans) -> Vec<Value> {
+    let mut shared = HashSet::new();
+    let objects = plans.all().flat_map(|(_, planned)| planned.plan.objects.in_order());
+    let is_first = |object: &PlannedObject| {
+        let namespace = object.json["metadata"]["namespace"].as_str().unwrap_or_default();
+        !object.is_shared() || shared.insert((namespace.to_owned(), object.name.clone()))
+    };
+    objects.filter(is_first).map(|object| object.json).collect()
+}
+
+/// One folder for each resource, which can be applied alone; a single one needs no name of its own. A
+/// configuration that is missing is left out.
 pub fn folders(
     plans: &Plans,
     configurations: &[Result<Configuration<'_>, Problem>],

@@ -91,7 +91,8 @@ fn recall<K: Eq + Hash, V>(
     made
 }
 
-/// Drops long texts, of which there is nothing in what is looked at but hashes.
+/// Drops long texts, of which there is nothing in what is looked at but hashes. The copy of the start
+/// program, which belongs to no resource, has rules of its own (`rollout::shared`).
 fn drop_texts(plan: &mut Plan) {
     plan.objects.start_program = None;
     if let Some(config_map) = &mut plan.objects.config_map {

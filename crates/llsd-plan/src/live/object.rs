@@ -9,7 +9,7 @@ use super::job::JobDetail;
 use super::outside;
 use super::time::seconds;
 use crate::fingerprint::{self, Fingerprint};
-use crate::objects::{ObjectKind, labels};
+use crate::objects::{ObjectKind, labels, start_program};
 use crate::resource::{Key, Resource};
 
 /// An owned object.
@@ -57,10 +57,15 @@ pub enum Detail {
         pull_secrets: Vec<Box<str>>,
     },
     Job(JobDetail),
+    /// A copy of the programs that start servers, which the resources of its namespace share.
+    StartProgram {
+        /// It holds what its name says.
+        is_intact: bool,
+    },
 }
 
 impl LiveObject {
-    /// Reads a live object; with it the resource that it belongs to.
+    /// Reads a live object; with it the resource that it belongs to, or the namespace whose resources share it.
     pub fn parse(kind: ObjectKind, object: &Value) -> Option<(Key, Self)> {
         let metadata = &object["metadata"];
         let text = |field: &str| metadata[field].as_str();
@@ -73,11 +78,13 @@ impl LiveObject {
             let group = owner["apiVersion"].as_str().and_then(|version| version.split('/').next());
             group == Some(llsd_api::GROUP) && owner["kind"] == llsd_api::KIND
         });
-        let name = match controller.filter(|_| controlled_by_us) {
-            Some(owner) => owner["name"].as_str()?,
-            None => named_for(kind, object)?,
+        let detail = detail(kind, object);
+        let namespace = text("namespace")?;
+        let key = match (&detail, controller.filter(|_| controlled_by_us)) {
+            (Detail::StartProgram { .. }, _) => Key::of_namespace(namespace),
+            (_, Some(owner)) => Key::new(namespace, owner["name"].as_str()?),
+            (_, None) => Key::new(namespace, named_for(kind, object)?),
         };
-        let key = Key::new(text("namespace")?, name);
         let child = Self {
             kind,
             name: text("name")?.into(),
@@ -89,14 +96,18 @@ impl LiveObject {
             answered: None,
             created: seconds(&metadata["creationTimestamp"]).unwrap_or(0),
             deleting: text("deletionTimestamp").is_some(),
-            detail: detail(kind, object),
+            detail,
         };
         Some((key, child))
     }
 
-    /// What is known of an object that no watch has shown, if it is the resource's own.
+    /// What is known of an object that no watch has shown, if it is the resource's own, or shared and intact.
     pub fn owned_by(kind: ObjectKind, live: &Value, resource: &Resource) -> Option<Self> {
         let (named, object) = Self::parse(kind, live)?;
+        if object.is_shared() {
+            let is_here = named.namespace == resource.key.namespace;
+            return (is_here && object.is_intact()).then_some(object);
+        }
         let labelled = live["metadata"]["labels"][labels::MANAGED_BY] == labels::OPERATOR;
         // Somebody may have taken the label away, and with it the object out of the watch. Of a
         // Secret the label is the only proof that the operator's own policy accepts.
@@ -112,6 +123,16 @@ impl LiveObject {
     /// Whether nothing that anybody acts on differs.
     pub fn is_same_as(&self, other: &Self) -> bool {
         Self { version: self.version, ..other.clone() } == *self
+    }
+
+    /// Whether the resources of its namespace share it.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.detail, Detail::StartProgram { .. })
+    }
+
+    /// Whether it is a shared object that holds what its name says.
+    pub fn is_intact(&self) -> bool {
+        matches!(self.detail, Detail::StartProgram { is_intact: true })
     }
 
     /// Of a ConfigMap: the hash of its content, as its annotation has it.
@@ -150,6 +171,10 @@ pub fn version(metadata: &Value) -> u64 {
     metadata["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
+fn is_start_program(object: &Value) -> bool {
+    object["metadata"]["name"].as_str().is_some_and(start_program::is_copy)
+}
+
 fn detail(kind: ObjectKind, object: &Value) -> Detail {
     let text = |value: &Value| value.as_str().map(Box::<str>::from);
     match kind {
@@ -159,6 +184,9 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
             url: outside::url(kind, object),
             refused: outside::refused(kind, object),
         },
+        ObjectKind::ConfigMap if is_start_program(object) => {
+            Detail::StartProgram { is_intact: start_program::is_intact(object) }
+        }
         ObjectKind::ConfigMap => {
             let annotations = &object["metadata"]["annotations"];
             let record = || text(&annotations[labels::IMAGES_HASH]);

@@ -191,14 +191,14 @@ mod tests {
                     names::ca_bundles("llama"),
                     names::ca_bundle("llama", "0a1b2c3d"),
                     "llama-config-0a1b2c3d".to_owned(),
-                    names::start_program("llama", "0a1b2c3d"),
+                    names::former_start_program("llama", "0a1b2c3d"),
                 ],
             };
             for name in named {
                 assert_eq!(kind.resource_named(&name), Some("llama"), "{name}");
             }
         }
-        let twice = names::start_program("a-config-b", "0a1b2c3d");
+        let twice = names::former_start_program("a-config-b", "0a1b2c3d");
         assert_eq!(ObjectKind::ConfigMap.resource_named(&twice), Some("a-config-b"));
         let twice = names::storage_secret("a-storage-b", None);
         assert_eq!(ObjectKind::Secret.resource_named(&twice), Some("a-storage-b"));

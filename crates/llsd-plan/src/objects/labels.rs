@@ -12,6 +12,9 @@ pub const COMPONENT: &str = "app.kubernetes.io/component";
 /// v0.9 watches only what carries it, so a step back to v0.9 still sees its objects.
 pub const WATCH: &str = "llamastack.io/watch";
 
+/// The value of [`COMPONENT`] on a namespace's copy of the programs that start servers.
+pub const START_PROGRAM: &str = "start-program";
+
 /// The value of [`MANAGED_BY`].
 pub const OPERATOR: &str = "llama-stack-operator";
 
@@ -118,6 +121,11 @@ pub(super) fn of_component(resource: &str, component: &str) -> BTreeMap<String, 
     let mut labels = of_objects(resource);
     labels.insert(COMPONENT.into(), component.into());
     labels
+}
+
+/// Labels of an object that the resources of a namespace share.
+pub(super) fn of_shared(component: &str) -> BTreeMap<String, String> {
+    [(MANAGED_BY, OPERATOR), (PART_OF, LLAMA_STACK), (COMPONENT, component)].map(owned).into()
 }
 
 fn owned((key, value): (&str, &str)) -> (String, String) {

@@ -39,8 +39,8 @@ pub fn ca_bundle(resource: &str, hash: &str) -> String {
     format!("{}-{hash}", ca_bundles(resource))
 }
 
-/// The ConfigMap with the program that starts the server.
-pub fn start_program(resource: &str, hash: &str) -> String {
+/// The ConfigMap with the programs that start a server, as earlier operators had it: a copy for each resource.
+pub fn former_start_program(resource: &str, hash: &str) -> String {
     format!("{resource}-start-{hash}")
 }
 

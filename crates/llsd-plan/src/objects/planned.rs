@@ -29,7 +29,7 @@ pub struct Objects {
     pub volume_claim: Option<PersistentVolumeClaim>,
     pub storage_secret: Option<Secret>,
     pub ca_bundle: Option<ConfigMap>,
-    /// The program that starts the server.
+    /// The programs that start servers, which the resources of a namespace share.
     pub start_program: Option<StartProgram>,
     /// The generated configuration.
     pub config_map: Option<ConfigMap>,
@@ -181,6 +181,13 @@ pub struct PlannedObject {
     pub kind: ObjectKind,
     pub name: String,
     pub json: Value,
+}
+
+impl PlannedObject {
+    /// Whether the resources of a namespace share it.
+    pub fn is_shared(&self) -> bool {
+        self.kind == ObjectKind::ConfigMap && start_program::is_copy(&self.name)
+    }
 }
 
 /// As status and logs name it: `Deployment my-llama`.

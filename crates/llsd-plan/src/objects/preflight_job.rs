@@ -70,7 +70,7 @@ pub struct PreflightJob<'a> {
 impl PreflightJob<'_> {
     /// The program of the preflight, and the Job.
     pub fn objects(&self) -> Vec<PlannedObject> {
-        let program = start_program::owned_by(&Owner::from_resource(self.resource));
+        let program = start_program::of_namespace(&self.resource.key.namespace);
         let objects = [
             planned(ObjectKind::ConfigMap, Some(&program)),
             planned(ObjectKind::Job, Some(&self.job())),
@@ -117,8 +117,7 @@ impl PreflightJob<'_> {
         let mut volumes: Vec<Volume> =
             server.volumes.iter().flatten().map(|volume| self.volume(volume)).collect();
         if volumes.iter().all(|volume| volume.name != START) {
-            let program = start_program::name(&self.resource.key.name);
-            volumes.push(config_map_volume(START, program));
+            volumes.push(config_map_volume(START, start_program::name().to_owned()));
         }
         let installs = server.init_containers.iter().flatten();
         let installs: Vec<Container> = installs

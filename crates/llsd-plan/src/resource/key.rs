@@ -16,6 +16,17 @@ impl Key {
     }
 }
 
+impl Key {
+    /// Stands for what the resources of a namespace share. No resource has an empty name.
+    pub fn of_namespace(namespace: &str) -> Self {
+        Self::new(namespace, "")
+    }
+
+    pub fn is_of_namespace(&self) -> bool {
+        self.name.is_empty()
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)

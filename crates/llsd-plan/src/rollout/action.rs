@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::fingerprint;
 use crate::live::LiveObject;
+use crate::objects::start_program;
 
 /// The next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +26,30 @@ pub enum Action<'a> {
 impl<'a> Action<'a> {
     /// `owner` is the resource's uid.
     pub(super) fn for_object(desired: &Value, live: Option<&'a LiveObject>, owner: &str) -> Self {
+        if let Some(live) = live.filter(|live| live.is_shared()) {
+            return Self::for_shared(live);
+        }
         let live = match Self::of_any(live, owner) {
             Ok(live) => live,
             Err(action) => return action,
         };
         let desired = Some(fingerprint::of_desired(desired));
         if live.fingerprint == desired || live.answered == desired {
+            Self::Leave
+        } else {
+            Self::Update(live)
+        }
+    }
+
+    /// What to do about the namespace's copy of the programs. Whoever made it, its content is verified; one
+    /// with another content is never run.
+    pub(super) fn for_shared(live: &'a LiveObject) -> Self {
+        let desired = Some(start_program::fingerprint());
+        if live.deleting {
+            Self::Wait
+        } else if !live.is_intact() {
+            Self::Refuse
+        } else if live.fingerprint == desired || live.answered == desired {
             Self::Leave
         } else {
             Self::Update(live)

@@ -6,7 +6,9 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{Back, Return};
-use super::{adopted, causes, claim, contention, guard, old_pods_first, records, storage_secrets};
+use super::{
+    adopted, causes, claim, contention, guard, old_pods_first, records, shared, storage_secrets,
+};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
@@ -104,9 +106,12 @@ pub fn decide<'a>(
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
         }
     }
+    let tampered = shared::tampered(&planned, &running.objects);
+    rollout.decisions.extend(tampered.into_iter().map(Decision::refused));
     for object in planned {
         let live = running.counterpart(&object);
-        if live.is_none() && rollout.is_for_the_next_template(&object) {
+        let may_wait = live.is_none() || object.is_shared();
+        if may_wait && rollout.is_for_the_next_template(&object) {
             continue;
         }
         if is_open && guard::is_held(object.kind, live.is_some()) {
@@ -119,7 +124,7 @@ pub fn decide<'a>(
             foreign.any(|(kind, name)| *kind == object.kind && *name == object.name)
         };
         let decision = if live.is_none() && is_foreign() {
-            Decision { object, action: Action::Refuse, beforehand: Beforehand::Nothing }
+            Decision::refused(object)
         } else {
             match object.kind.role() {
                 Role::Workload => rollout.deployment(resource, object, live, fewest),
@@ -376,6 +381,10 @@ impl<'a> Rollout<'a> {
 }
 
 impl<'a> Decision<'a> {
+    fn refused(object: PlannedObject) -> Self {
+        Self { object, action: Action::Refuse, beforehand: Beforehand::Nothing }
+    }
+
     /// What to do about an object that follows no rule of its own.
     pub fn for_object(
         resource: &Resource,

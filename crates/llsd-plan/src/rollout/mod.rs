@@ -35,6 +35,7 @@ mod rename;
 pub mod retention;
 mod rollback;
 mod running_server;
+pub mod shared;
 mod still_read;
 pub mod storage_secrets;
 mod unchanged;

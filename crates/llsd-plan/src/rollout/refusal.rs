@@ -30,8 +30,18 @@ pub enum Refused {
 
 impl WriteFailure {
     pub fn not_ours(object: &PlannedObject) -> Self {
+        if object.is_shared() {
+            return Self::other_content(object);
+        }
         let message = "exists and is not this resource's; it is left alone. Delete or rename it, or \
                        give the resource another name";
+        Self::new(object, message, Refused::NotOurs)
+    }
+
+    /// Of a shared object that is verified by its content.
+    fn other_content(object: &PlannedObject) -> Self {
+        let message = "does not hold the programs that its name stands for, or is not immutable; no server \
+                       is started with it, and it is left alone. Delete it, and the operator creates its own";
         Self::new(object, message, Refused::NotOurs)
     }
 

@@ -70,6 +70,7 @@ pub fn unplanned<'a>(
         .iter()
         .filter(|object| object.controller.as_deref() == Some(resource.owner()) && !object.deleting)
         .filter(|object| object.kind.role() != Role::Data && !is_referred(object))
+        .filter(|object| !object.is_shared())
         .filter(|object| !is_image_record(object, resource))
         // What leads to the server stays until what shall take its place can be made.
         .filter(|object| withheld.is_empty() || object.kind.role() != Role::Exposure)

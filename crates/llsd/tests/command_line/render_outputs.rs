@@ -12,7 +12,7 @@ fn render(stdin: &str, arguments: &[&str]) -> crate::support::Run {
 
 /// The file of the program that starts the server.
 fn start_file() -> String {
-    format!("configmap-{}.yaml", start_program::name("a"))
+    format!("configmap-{}.yaml", start_program::name())
 }
 
 /// Neither the folder of other files, nor the record of what was written.
@@ -37,6 +37,27 @@ fn the_objects_come_in_the_order_in_which_they_are_applied() {
     assert_eq!(kinds, ["ServiceAccount", "ConfigMap", "ConfigMap", "Service", "Deployment"]);
     assert!(objects.iter().all(|object| object["metadata"]["namespace"] == "demo"));
     assert_eq!(render(&with_vllm("a", ""), &[]).stdout, rendered.stdout);
+}
+
+#[test]
+fn what_the_resources_of_a_namespace_share_is_printed_once() {
+    let elsewhere = with_vllm("c", "").replace("namespace: demo", "namespace: other");
+    let three = [with_vllm("a", ""), with_vllm("b", ""), elsewhere].join("---\n");
+    for arguments in [&[][..], &["-o", "json"]] {
+        let rendered = render(&three, arguments);
+        assert_eq!((rendered.code, rendered.stderr.as_str()), (0, ""));
+        let mut objects = parse_documents(&rendered.stdout);
+        if let [list] = objects.as_mut_slice() {
+            objects = list["items"].as_array().unwrap().clone();
+        }
+        let copies = objects.iter().map(|object| &object["metadata"]);
+        let copies = copies.filter(|metadata| metadata["name"] == start_program::name());
+        let namespaces: Vec<&str> =
+            copies.map(|metadata| metadata["namespace"].as_str().unwrap()).collect();
+        assert_eq!(namespaces, ["demo", "other"]);
+        let deployments = objects.iter().filter(|object| object["kind"] == "Deployment");
+        assert_eq!(deployments.count(), 3);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::process::Output;
 
 use llsd_plan::fingerprint;
 use llsd_plan::objects::labels::STORAGE_SECRETS;
+use llsd_plan::objects::start_program;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -183,6 +184,29 @@ async fn what_would_go_and_what_is_in_the_way_is_said() {
         "{}",
         text(&refused.stderr)
     );
+}
+
+#[tokio::test]
+async fn what_new_resources_of_a_namespace_share_is_shown_once() {
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("diff-shared").await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("resources.yaml");
+    let resource = |name: &str| {
+        json!({
+            "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+            "metadata": {"name": name, "namespace": namespace.name},
+            "spec": {"distribution": {"name": "starter"}, "workload": {"workers": 2}},
+        })
+    };
+    let both = format!("{}\n---\n{}\n", resource("one"), resource("two"));
+    std::fs::write(&file, both).unwrap();
+    let shown = text(&llsd(&namespace, &["diff"], &file).await.stdout);
+    let copy = format!("+++ planned/ConfigMap/{}", start_program::name());
+    assert_eq!(shown.matches(&copy).count(), 1, "{shown}");
+    for name in ["one", "two"] {
+        assert!(shown.contains(&format!("+++ planned/Deployment/{name}\n")), "{shown}");
+    }
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ mod report;
 mod secret_changes;
 mod secret_values_stay_unseen;
 mod server_logs;
+mod shared_programs;
 mod status_followed;
 mod unreadable_resources;
 mod user_stories;

@@ -8,6 +8,7 @@ mod guarded;
 mod no_room;
 mod operators_that_differ;
 mod preflight;
+mod program_of_its_own;
 mod rollback;
 mod server;
 mod two_at_once;

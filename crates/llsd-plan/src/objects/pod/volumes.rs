@@ -122,7 +122,7 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
         volumes.push(empty_volume(INSTALLER));
     }
     if start_program::is_used(blueprint) {
-        volumes.push(config_map_volume(START, start_program::name(blueprint.name)));
+        volumes.push(config_map_volume(START, start_program::name().to_owned()));
         volumes.push(empty_volume(START_RECORD));
     }
     volumes

@@ -9,7 +9,7 @@ use super::question::{self, Question};
 use super::result::{Finding, IMAGE, PreflightResult};
 use super::seen::Seen;
 use crate::live::JobDetail;
-use crate::objects::{ObjectKind, start_program};
+use crate::objects::ObjectKind;
 use crate::rollout::retention::Names;
 
 /// What is denied for this part of the deadline is denied: an image that is not there, a pod that a quota
@@ -66,12 +66,9 @@ impl Preflight {
     }
 
     /// The objects that stay for it.
-    pub fn needs(&self, resource: &str) -> Names {
-        if self.is_recorded {
-            return Names::new();
-        }
-        let program = start_program::name(resource);
-        [(ObjectKind::Job, self.job.clone()), (ObjectKind::ConfigMap, program)].into()
+    pub fn needs(&self) -> Names {
+        let job = (!self.is_recorded).then(|| (ObjectKind::Job, self.job.clone()));
+        job.into_iter().collect()
     }
 
     pub fn is_refused(&self) -> bool {

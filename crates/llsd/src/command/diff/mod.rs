@@ -3,6 +3,7 @@
 
 mod readable;
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use clap::{ArgGroup, Args};
 use llsd_api::conversion::{Version, convert};
 use llsd_offline::{Examined, Input, Source};
 use llsd_plan::facts::Facts;
+use llsd_plan::objects::start_program;
 use llsd_plan::resource::Resource;
 use llsd_yaml::document;
 use serde_json::Value;
@@ -124,6 +126,7 @@ async fn compare(
 ) -> Result<Comparison, ClusterError> {
     let previewer = Box::pin(Previewer::new(cluster.api_server(), operator_namespace)).await?;
     let mut comparison = Comparison::default();
+    let mut shared = HashSet::new();
     for examined in examined {
         let mut object = convert(examined.resource.to_json(), Version::V1Alpha2);
         let key = key_of(&object, &cluster.namespace);
@@ -138,7 +141,12 @@ async fn compare(
         };
         let resource = Resource::parse(&stored).known_as(&key);
         let preview = Box::pin(previewer.preview(&resource)).await?;
-        for change in &preview.changes {
+        // What resources of a namespace share changes once.
+        let is_new = |change: &&Change| {
+            let of = (key.namespace.clone(), change.kind, change.name.clone());
+            !start_program::is_copy(&change.name) || shared.insert(of)
+        };
+        for change in preview.changes.iter().filter(is_new) {
             comparison.text.push_str(&difference(change));
         }
         for refusal in &preview.refusals {

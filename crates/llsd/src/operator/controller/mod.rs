@@ -14,6 +14,7 @@ mod requests;
 mod run;
 mod secrets;
 mod servers;
+mod shared;
 pub(crate) mod state;
 mod steps;
 mod watches;

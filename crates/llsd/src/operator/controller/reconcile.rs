@@ -14,6 +14,7 @@ use super::context::Context;
 use super::outcome::{next_look, outcome, record};
 use super::pipeline::{self, PipelineResult, Stopped};
 use super::record_image;
+use super::shared;
 use super::state::{Denials, Next, safe_message};
 use super::steps::apply::release_claims;
 use super::steps::gather::{GatherError, gather};
@@ -23,13 +24,18 @@ use super::steps::unwatched;
 use super::steps::writer::{ClusterWriter, ObjectRequests};
 use crate::operator::telemetry::{Reconcile, traces};
 
-/// Works on one resource, which the cache parses.
+/// Works on one resource, which the cache parses, or on what those of a namespace share.
 pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {
-    let Some(resource) = traces::parse(|| context.cache.resource(key)) else {
-        context.forget(key);
-        return (Reconcile::Deleted, Next::Rest);
+    let done = if key.is_of_namespace() {
+        shared::reconcile(context, key).await
+    } else {
+        let Some(resource) = traces::parse(|| context.cache.resource(key)) else {
+            context.forget(key);
+            return (Reconcile::Deleted, Next::Rest);
+        };
+        Box::pin(steps(context, &resource)).await
     };
-    Box::pin(steps(context, &resource)).await.unwrap_or_else(|error| {
+    done.unwrap_or_else(|error| {
         tracing::warn!(resource = %key, error = safe_message(&error), "the API server is in the way");
         (Reconcile::Unavailable, Next::Retry)
     })

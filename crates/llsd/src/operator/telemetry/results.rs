@@ -40,6 +40,8 @@ results! {
         Paused = "paused",
         /// Another installation of the operator has taken the resource over.
         Contended = "contended",
+        /// What the resources of a namespace share was looked after.
+        Shared = "shared",
         /// The resource is gone.
         Deleted = "deleted",
     }

@@ -1,5 +1,6 @@
 //! The steps of a reconcile that wait for something, one file or folder each. What they share stands beside
-//! them: the preflight, the history of a server, its pods, objects that no watch shows, and the two ways to write.
+//! them: the preflight, the history of a server, its pods, objects that no
+//! watch shows, what the resources of a namespace share, and the two ways to write.
 
 pub mod apply;
 pub mod gather;
@@ -9,6 +10,7 @@ mod pods;
 mod preflight;
 pub mod prune;
 pub mod report;
+pub mod shared;
 pub mod survey;
 pub mod unwatched;
 pub mod writer;

@@ -13,7 +13,7 @@ use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::preflight::{self, Asked, NotMade, Preflight, Question, Seen, State};
-use llsd_plan::rollout::{ClusterState, Refused, WriteFailure};
+use llsd_plan::rollout::{ClusterState, Refused, WriteFailure, shared};
 
 use super::writer::{Creation, Writer};
 use crate::operator::controller::context::Context;
@@ -101,7 +101,9 @@ async fn create<W: Writer>(
         node: node.as_deref(),
         seconds: seconds(context) + AFTERWARDS,
     };
-    for object in preflight.objects() {
+    let known = context.cache.shared(&resource.key.namespace);
+    let is_there = |object: &PlannedObject| object.is_shared() && shared::is_in_place(&known);
+    for object in preflight.objects().into_iter().filter(|object| !is_there(object)) {
         if let Creation::Exists(found) = writer.create(&object).await? {
             if LiveObject::owned_by(object.kind, &found, resource).is_none() {
                 return Err(WriteFailure::not_ours(&object));

@@ -36,10 +36,9 @@ pub async fn prune<W: Writer>(
     objects: &[LiveObject],
     denials: &Denials<'_>,
 ) -> kube::Result<Pruned> {
-    let key = &resource.key;
     let mut referred = retention::referred(resource, plan);
     referred.extend(applied.kept.iter().flat_map(|kept| kept.needs.iter().cloned()));
-    referred.extend(applied.preflight.iter().flat_map(|preflight| preflight.needs(&key.name)));
+    referred.extend(applied.preflight.iter().flat_map(|preflight| preflight.needs()));
     let mut pruned = Pruned::default();
     for object in unplanned(context, resource, plan, &referred, objects, denials).await? {
         match writer.delete(object.kind, &object.name, &object.uid).await {

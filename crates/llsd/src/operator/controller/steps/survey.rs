@@ -14,7 +14,7 @@ use llsd_plan::status;
 
 use super::unwatched::{Found, is_out_of_sync, look};
 use super::writer::ObjectRequests;
-use super::{history, pods, preflight};
+use super::{history, pods, preflight, shared};
 use crate::operator::controller::context::Context;
 use crate::operator::controller::state::{Denials, failure};
 use crate::operator::telemetry::traces::TARGET;
@@ -114,6 +114,12 @@ async fn complete_return(
     let unread = |error| failure(&context.rights, live.kind, &live.name, &error);
     let template = history::template(context, key, &live.uid, &back.to.to).await;
     back.template = template.map_err(unread)?;
+    if let Some(template) = &back.template
+        && !shared::are_intact(context, &key.namespace, template).await.map_err(unread)?
+    {
+        // Its pods would run what is not ours, or not start.
+        back.template = None;
+    }
     if back.template.is_none() || back.to.from.is_empty() {
         return Ok(());
     }

@@ -13,6 +13,7 @@ use llsd_plan::facts;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{ObjectKind, labels};
 use llsd_plan::resource::Key;
+use llsd_plan::rollout::shared;
 use tokio::task::JoinSet;
 
 use super::follow::follow;
@@ -91,6 +92,9 @@ fn gone(context: &Context, key: &Key) {
     context.forget(key);
     // Whoever works on it now looks again, and forgets what was noted meanwhile.
     context.queue.add(key);
+    if !context.cache.shared(&key.namespace).is_empty() {
+        context.queue.add(&Key::of_namespace(&key.namespace));
+    }
 }
 
 /// The objects of one kind that belong to resources.
@@ -120,7 +124,7 @@ pub async fn children(context: Arc<Context>, kind: ObjectKind, watch: Watch) {
             Event::Delete(object) => context.cache.remove_object(kind, &object.json),
         };
         if let Some(key) = woken {
-            context.queue.add(&key);
+            wake(&context, &[key]);
         }
     };
     follow(&context, watch, api, Config::default().labels(&ours).page_size(PAGE), take).await;
@@ -214,5 +218,10 @@ pub async fn mirrors(context: Arc<Context>, api: facts::Api, kind: &'static str,
 fn wake(context: &Context, keys: &[Key]) {
     for key in keys {
         context.queue.add(key);
+        let namespace = &key.namespace;
+        if key.is_of_namespace() && !shared::is_in_place(&context.cache.shared(namespace)) {
+            // Each looks whether it needs what is missing, and the first makes it.
+            context.cache.resources_in(namespace).iter().for_each(|key| context.queue.add(key));
+        }
     }
 }

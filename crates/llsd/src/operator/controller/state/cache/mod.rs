@@ -3,7 +3,7 @@
 
 mod packed;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use llsd_api::v1alpha2::Phase;
@@ -23,7 +23,8 @@ pub struct Cache(Mutex<CacheState>);
 
 #[derive(Debug, Default)]
 struct CacheState {
-    resources: HashMap<Key, Arc<Packed>>,
+    /// In the order of their namespaces.
+    resources: BTreeMap<Key, Arc<Packed>>,
     objects: HashMap<Key, Vec<LiveObject>>,
     /// Resources by the ConfigMaps that they refer to, each as `namespace/name`.
     users: HashMap<Box<str>, HashSet<Key>>,
@@ -133,7 +134,7 @@ impl Cache {
         }
     }
 
-    /// Takes in an owned object; which resource it wakes.
+    /// Takes in an owned object; which resource it wakes, or for a shared one which namespace.
     pub fn put_object(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
         let (key, child) = LiveObject::parse(kind, object)?;
         self.lock().put_object(key, child)
@@ -160,10 +161,13 @@ impl Cache {
         gone
     }
 
-    /// Forgets an owned object that was looked for in vain.
+    /// Forgets an object of a resource, or of its namespace, that was looked for in vain.
     pub fn forget_missing(&self, key: &Key, kind: ObjectKind, name: &str) {
         let known = self.live(key).into_iter().find(|known| known.is_named(kind, name));
-        if let Some(known) = known {
+        let Some(known) = known else { return };
+        if known.is_shared() {
+            self.forget_object(&Key::of_namespace(&key.namespace), kind, name, &known.uid);
+        } else {
             self.forget_object(key, kind, name, &known.uid);
         }
     }
@@ -193,9 +197,25 @@ impl Cache {
         woken
     }
 
-    /// The owned objects of a resource.
+    /// The owned objects of a resource, and those that it shares with the others of its namespace.
     pub fn live(&self, key: &Key) -> Vec<LiveObject> {
-        self.lock().objects.get(key).cloned().unwrap_or_default()
+        let state = self.lock();
+        let shared = state.objects.get(&Key::of_namespace(&key.namespace));
+        let own = state.objects.get(key);
+        own.into_iter().chain(shared).flatten().cloned().collect()
+    }
+
+    /// What the resources of a namespace share.
+    pub fn shared(&self, namespace: &str) -> Vec<LiveObject> {
+        self.lock().objects.get(&Key::of_namespace(namespace)).cloned().unwrap_or_default()
+    }
+
+    /// The resources of a namespace.
+    pub fn resources_in(&self, namespace: &str) -> Vec<Key> {
+        let state = self.lock();
+        let from = state.resources.range(Key::of_namespace(namespace)..);
+        let keys = from.map(|(key, _)| key).take_while(|key| *key.namespace == *namespace);
+        keys.cloned().collect()
     }
 
     /// How many Jobs of all resources have not ended.
@@ -266,9 +286,37 @@ impl CacheState {
 
 #[cfg(test)]
 mod tests {
+    use llsd_plan::objects::start_program;
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_the_resources_of_a_namespace_share_is_known_to_each_until_it_is_gone() {
+        let cache = Cache::default();
+        for (namespace, name) in [("a", "one"), ("ns", "llama"), ("ns", "other"), ("nsx", "far")] {
+            let resource = json!({"metadata": {"name": name, "namespace": namespace, "uid": name}});
+            cache.put_resource(&Key::new(namespace, name), resource);
+        }
+        let (llama, other) = (Key::new("ns", "llama"), Key::new("ns", "other"));
+        assert_eq!(cache.resources_in("ns"), [llama.clone(), other.clone()]);
+        let (kind, name) = (ObjectKind::ConfigMap, start_program::name());
+        let copy = |version: &str| {
+            json!({"metadata": {
+                "name": name, "namespace": "ns", "uid": "1", "resourceVersion": version,
+            }})
+        };
+        let woken = cache.put_object(kind, &copy("1"));
+        assert_eq!(woken, Some(Key::of_namespace("ns")));
+        for key in [&llama, &other] {
+            assert!(cache.live(key)[0].is_named(kind, name));
+        }
+        assert!(cache.live(&Key::new("nsx", "far")).is_empty());
+        cache.forget_missing(&llama, kind, name);
+        assert!(cache.live(&other).is_empty() && cache.shared("ns").is_empty());
+        cache.put_object(kind, &copy("2"));
+        assert_eq!(cache.remove_object(kind, &copy("3")), Some(Key::of_namespace("ns")));
+    }
 
     #[test]
     fn an_answer_that_is_older_than_the_end_of_its_object_brings_nothing_back() {
