@@ -8,6 +8,7 @@ mod guarded;
 mod no_room;
 mod operators_that_differ;
 mod preflight;
+mod preflight_slots;
 mod rollback;
 mod server;
 mod two_at_once;
