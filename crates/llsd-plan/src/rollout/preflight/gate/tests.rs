@@ -185,8 +185,8 @@ fn while_a_job_goes_on_another_leader_learns_since_when_the_change_waits() {
     let question = Question { pending_since: Some(900), ..question(None) };
     let job = JobDetail { created: 1000, active: 1, ended: None };
     let found = decide(&question, &asked(Some(&job), Seen::Running, 1100), str::to_owned);
-    let State::Asking(None, pending) = found.state else { panic!("{found:?}") };
-    assert_eq!(pending.judged_at.unwrap().0.as_second(), 900);
+    let State::Asking(None, pending) = &found.state else { panic!("{found:?}") };
+    assert_eq!(pending.judged_at.as_ref().unwrap().0.as_second(), 900);
 }
 
 #[test]

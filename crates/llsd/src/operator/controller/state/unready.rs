@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_container_that_crashes_again_and_again_is_not_news_each_time() {
-        let crashes = |look: usize| (look % 2 == 0).then_some("CrashLoopBackOff (llama-stack): x");
+        let crashes =
+            |look: usize| look.is_multiple_of(2).then_some("CrashLoopBackOff (llama-stack): x");
         let hour = looks(MINUTE * 60, crashes);
         assert!(hour <= 30, "{hour}");
     }
