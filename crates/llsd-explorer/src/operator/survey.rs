@@ -95,8 +95,14 @@ fn look(
             Mood::Good | Mood::Broken => PreflightResult::parse(r#"{"verdict": "good"}"#),
         }),
     };
-    let asked =
-        Asked { job: detail.as_ref(), seen, not_made: None, now: world.now, deadline: DEADLINE };
+    let asked = Asked {
+        job: detail.as_ref(),
+        seen,
+        not_made: None,
+        has_slot: true,
+        now: world.now,
+        deadline: DEADLINE,
+    };
     Some(preflight::decide(&question, &asked, |path| format!("spec.{path}")))
 }
 

@@ -10,6 +10,6 @@ mod key;
 mod parsed;
 pub mod template_inputs;
 
-pub use annotations::{APPROVE, PAUSED, REFRESH, RETRY, ROLLBACK_TO};
+pub use annotations::{APPROVE, PAUSED, PREFLIGHT, REFRESH, RETRY, ROLLBACK_TO, SKIP};
 pub use key::Key;
 pub use parsed::{Resource, spec_of};

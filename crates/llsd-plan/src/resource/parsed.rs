@@ -7,7 +7,9 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::annotations::{APPROVE, PAUSED, REFRESH, RETRY, ROLLBACK_TO};
+use super::annotations::{
+    APPROVE, PAUSED, PREFLIGHT, REFRESH, RETRY, ROLLBACK_TO, SKIP, warn_of_preflight,
+};
 use super::key::Key;
 use super::template_inputs::{self, Inputs};
 use crate::problems::Findings;
@@ -55,6 +57,8 @@ pub struct Resource {
     pub rollback_to: Option<String>,
     /// [`PAUSED`] is `true`.
     pub paused: bool,
+    /// [`PREFLIGHT`] is [`SKIP`].
+    pub skips_preflight: bool,
     /// It is being deleted.
     pub deleting: bool,
     /// The name of the server's container, where a v1alpha1 object names it otherwise than usual.
@@ -85,6 +89,9 @@ impl Resource {
         let Metadata { name, namespace, generation, mut annotations } =
             metadata.unwrap_or_default();
         let namespace = namespace.filter(|name| !name.is_empty());
+        let preflight = annotations.remove(PREFLIGHT);
+        let mut findings = validate_stored(json);
+        warn_of_preflight(preflight.as_deref(), &mut findings);
         Self {
             key: Key::new(namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE), &name),
             uid: text("uid"),
@@ -95,9 +102,10 @@ impl Resource {
             retry: annotations.remove(RETRY),
             rollback_to: annotations.remove(ROLLBACK_TO),
             paused: annotations.get(PAUSED).is_some_and(|value| value == "true"),
+            skips_preflight: preflight.as_deref() == Some(SKIP),
             deleting: text("deletionTimestamp").is_some(),
             container_name: carried_container_name(json),
-            findings: validate_stored(json),
+            findings,
             spec,
             status: json["status"].clone(),
         }

@@ -51,7 +51,7 @@ pub use grant::{ca_bundle_elsewhere, granted, runs_with_bundle};
 pub use inquiry::{Inquiry, RunningImage};
 pub use kept::{KeepCause, KeptTemplate, keeps_template};
 pub use refusal::{Refused, WriteFailure};
-pub use rollback::{Back, OPEN, Return, failed_rollout, returns_to, template_of};
+pub use rollback::{Back, OPEN, Return, failed_rollout, fails_in, returns_to, template_of};
 pub use running_server::{PinnedImage, RunningServer};
 pub use still_read::{keys_on_record, still_read};
 pub use unplanned::decide_unplanned;

@@ -124,6 +124,13 @@ fn never_ran(deployment: &DeploymentDetail, now: i64) -> Option<String> {
         .then(|| format!("no pod of it became available within {deadline} s"))
 }
 
+/// In how many seconds that comes to pass, where it does: no event tells of it.
+pub fn fails_in(deployment: &DeploymentDetail, now: i64) -> Option<i64> {
+    let DeploymentDetail { unproven, unavailable_since, deadline, state, .. } = deployment;
+    let rest = unavailable_since.filter(|_| *unproven && state.wanted > 0)? + deadline - now;
+    (rest > 0).then_some(rest)
+}
+
 /// The hash of the last good template at the moment at which another one takes its place.
 pub(super) fn last_good(deployment: &DeploymentDetail, now: i64) -> Option<&str> {
     let DeploymentDetail { state, unproven, completed_at, .. } = deployment;
@@ -273,5 +280,23 @@ mod tests {
         assert_eq!(failed(&deployment(1, 0, true), 599), None);
         assert_eq!(failed(&deployment(0, 0, true), 1000), None, "nobody wants a pod");
         assert_eq!(failed(&deployment(1, 0, false), 1000), None, "it ran before");
+    }
+
+    #[test]
+    fn when_a_template_fails_by_time_alone_is_known_before() {
+        let deployment = DeploymentDetail {
+            state: DeploymentState { wanted: 1, ..DeploymentState::default() },
+            unproven: true,
+            unavailable_since: Some(1000),
+            deadline: 600,
+            ..DeploymentDetail::default()
+        };
+        assert_eq!(
+            [1000, 1599, 1600].map(|now| fails_in(&deployment, now)),
+            [Some(600), Some(1), None]
+        );
+        assert!(never_ran(&deployment, 1599).is_none() && never_ran(&deployment, 1600).is_some());
+        let proven = DeploymentDetail { unproven: false, ..deployment };
+        assert_eq!(fails_in(&proven, 1000), None, "Kubernetes says so of it");
     }
 }

@@ -2,7 +2,9 @@
 //! the status before and the status now; a pass that changes nothing has none.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use llsd_api::v1alpha2::{ConfigGenerationStatus, LlamaStackDistributionStatus, Phase};
+use llsd_api::v1alpha2::{
+    ConfigGenerationStatus, LlamaStackDistributionStatus, Phase, PreflightStatus,
+};
 
 use super::conditions::config_source;
 use super::messages::{self, NOTE_BYTES, bounded};
@@ -258,7 +260,17 @@ impl Change<'_> {
 
     fn checked(&self) -> Option<Event> {
         self.situation.stage.preflight()?;
-        let checked = self.changed(ConditionType::Preflight)?;
+        let hash = |known: &Option<PreflightStatus>| known.as_ref().map(|it| it.hash.clone());
+        let checked = if hash(&self.status.preflight) == hash(&self.situation.previous.preflight) {
+            self.changed(ConditionType::Preflight)?
+        } else {
+            // Of another change the same may be said.
+            self.status
+                .conditions
+                .iter()
+                .flatten()
+                .find(|known| known.type_ == ConditionType::Preflight.as_str())?
+        };
         let news = [
             (ConditionReason::PreflightPassed, EventReason::PreflightPassed),
             (ConditionReason::PreflightFailed, EventReason::PreflightFailed),

@@ -99,7 +99,7 @@ fn come(situation: &Situation<'_>, listed: &Listed<'_>, known: Known<'_>) -> Opt
                     (ExternalPhase::Failed, own.join("; "))
                 });
             }
-            State::ToBeAsked(_) | State::Asking(_) => {
+            State::ToBeAsked(_) | State::Waiting(_) | State::Asking(..) => {
                 return Some(as_before(known, "the change is judged first"));
             }
             State::Checked(_) => {}

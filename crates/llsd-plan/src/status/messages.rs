@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::observed::Limitation;
 use crate::problems::Problem;
+use crate::resource::{PREFLIGHT, SKIP};
 use crate::rollout::Return;
 use crate::rollout::preflight::{Preflight, State};
 use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
@@ -158,12 +159,19 @@ const CHECKING: &str = "The change is checked in its own image before it is roll
 /// What a preflight means for who asked for the change.
 pub(super) fn preflight(preflight: &Preflight) -> String {
     let checked = match &preflight.state {
-        State::ToBeAsked(None) | State::Asking(None) => return CHECKING.to_owned(),
-        State::ToBeAsked(Some(pending)) => {
-            let why = pending.why.as_deref().unwrap_or_default();
-            return format!("{CHECKING}; there is no Job for it yet: {why}");
+        State::ToBeAsked(pending) => {
+            return match &pending.why {
+                Some(why) => format!("{CHECKING}; there is no Job for it yet: {why}"),
+                None => CHECKING.to_owned(),
+            };
         }
-        State::Asking(Some(why)) => return format!("{CHECKING}; its Job waits: {why}"),
+        State::Waiting(_) => {
+            return format!(
+                "{CHECKING}, and waits for its turn. The annotation {PREFLIGHT}: {SKIP} rolls it out now, unjudged"
+            );
+        }
+        State::Asking(None, _) => return CHECKING.to_owned(),
+        State::Asking(Some(why), _) => return format!("{CHECKING}; its Job waits: {why}"),
         State::Checked(checked) => checked,
     };
     let server = checked.server.as_deref().unwrap_or("the image");

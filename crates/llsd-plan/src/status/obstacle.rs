@@ -182,7 +182,7 @@ fn of_preflight(stage: &Stage<'_>) -> Option<Obstacle> {
     let preflight = stage.preflight().filter(|preflight| preflight.holds())?;
     let (cause, reason) = match &preflight.state {
         State::Checked(_) => (Cause::StuckRollout, ConditionReason::PreflightFailed),
-        State::ToBeAsked(_) | State::Asking(_) => {
+        State::ToBeAsked(_) | State::Waiting(_) | State::Asking(..) => {
             (Cause::UnderWay, ConditionReason::PreflightRunning)
         }
     };

@@ -18,7 +18,8 @@ fn checked(verdict: PreflightVerdict, problems: Vec<PreflightProblem>) -> State 
 }
 
 fn scene(state: State) -> Scene {
-    let preflight = Preflight { job: "my-llama-preflight".into(), state, is_recorded: false };
+    let job = "my-llama-preflight".into();
+    let preflight = Preflight { job, state, is_recorded: false, again: 2 };
     let mut step = keeping(KeepCause::Preflight, &["spec.template"]);
     if let Step::Applied(applied) = &mut step {
         if !preflight.holds() {
@@ -77,7 +78,9 @@ fn what_an_image_refuses_is_told_in_its_words_with_the_field_and_how_to_go_on() 
 
 #[test]
 fn while_it_is_checked_nothing_is_stalled_and_the_server_is_as_it_was() {
-    let running = scene(State::Asking(None));
+    let pending = PreflightStatus { verdict: PreflightVerdict::Pending, ..<_>::default() };
+    let running = scene(State::Asking(None, Box::new(pending.clone())));
+    assert_eq!(running.status().preflight, Some(pending), "another leader knows since when");
     assert_eq!(running.short("Preflight"), "Unknown PreflightRunning");
     assert_eq!(running.short("Ready"), "False PreflightRunning");
     assert_eq!(running.short("Reconciling"), "True PreflightRunning");
@@ -101,4 +104,30 @@ fn what_passed_is_remembered_and_what_could_not_be_checked_is_a_warning() {
     assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "PreflightSkipped"));
     assert!(message.contains("exceeded quota"), "{message}");
     assert!(skipped.events().contains(&"PreflightSkipped"));
+}
+
+#[test]
+fn a_change_that_waits_for_its_turn_says_so_and_how_to_go_past_it() {
+    let pending = PreflightStatus { verdict: PreflightVerdict::Pending, ..<_>::default() };
+    let waiting = scene(State::Waiting(Box::new(pending)));
+    let (status, reason, message) = waiting.said("Preflight");
+    assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "PreflightRunning"));
+    assert!(message.contains("waits for its turn"), "{message}");
+    assert!(message.contains("llamastack.io/preflight: skip"), "{message}");
+    assert_eq!(waiting.short("Ready"), "False PreflightRunning");
+}
+
+#[test]
+fn each_change_that_is_rolled_out_unchecked_is_told_although_the_same_is_said_of_it() {
+    let skipped = |hash: &str| {
+        let State::Checked(checked) = checked(PreflightVerdict::NotJudged, Vec::new()) else {
+            unreachable!()
+        };
+        scene(State::Checked(PreflightStatus { hash: hash.into(), ..checked }))
+    };
+    let first = skipped("00000001");
+    let applying = skipped("00000002").applying;
+    assert_eq!(first.clone().next().events(), Vec::<&str>::new(), "it is told once");
+    let second = first.next().with(|scene| scene.applying = applying);
+    assert_eq!(second.events(), vec!["PreflightSkipped"]);
 }

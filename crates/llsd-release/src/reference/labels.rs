@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use llsd_api::conversion::{V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS};
 use llsd_plan::objects::{REQUEST_TIMEOUT, labels};
-use llsd_plan::resource::{APPROVE, PAUSED, REFRESH, RETRY, ROLLBACK_TO};
+use llsd_plan::resource::{APPROVE, PAUSED, PREFLIGHT, REFRESH, RETRY, ROLLBACK_TO};
 
 use super::page::GENERATED;
 
 /// Annotations that a person sets, and their effect.
-const SET: [(&str, &str); 6] = [
+const SET: [(&str, &str); 7] = [
     (
         REFRESH,
         "another value: tags are looked up again, and what waits is applied; `llsd refresh NAME` sets it",
@@ -22,6 +22,10 @@ const SET: [(&str, &str); 6] = [
     (
         ROLLBACK_TO,
         "the hash of an earlier state, which then runs until the spec changes; `llsd rollback NAME`",
+    ),
+    (
+        PREFLIGHT,
+        "`skip`: changes are rolled out without a preflight, also one that waits for its turn or failed it",
     ),
     (PAUSED, "`true`: nothing is written for the resource but its status"),
     (REQUEST_TIMEOUT, "under `networking.expose.annotations`: the time that an HTTPRoute allows"),

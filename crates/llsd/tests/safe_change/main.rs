@@ -9,6 +9,7 @@ mod no_room;
 mod operators_that_differ;
 mod preflight;
 mod program_of_its_own;
+mod preflight_slots;
 mod rollback;
 mod server;
 mod two_at_once;

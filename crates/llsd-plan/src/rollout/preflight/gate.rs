@@ -1,5 +1,7 @@
 //! Whether a change may be rolled out now, by what its image said of it.
 
+use std::ops::RangeInclusive;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
@@ -15,6 +17,19 @@ use crate::rollout::retention::Names;
 /// What is denied for this part of the deadline is denied: an image that is not there, a pod that a quota
 /// forbids. Where somebody does not answer, the whole deadline is waited for.
 const PART_FOR_DENIED: i64 = 10;
+/// A Job has this part of the deadline in any case, also where its change waited for the rest of it, or longer, for a
+/// slot: other changes are no reason to roll one out that was not checked.
+const LEAST_PART: i64 = 2;
+
+/// How soon a Job that goes on is looked at again, in seconds, and how late at most: that it has ended is an event, but
+/// what is in the way of its pod is none.
+const LOOK: RangeInclusive<i64> = 2..=15;
+/// The same for a change that waits for a slot: that one is free wakes it, so this is for what was missed.
+const LOOK_AT_WAITING: i64 = 300;
+
+const SKIPPED: &str =
+    "the annotation llamastack.io/preflight asks for that; remove it to have later changes judged";
+const NO_SLOT: &str = "other changes have their turn first";
 
 /// What is known of the asking.
 #[derive(Clone, Debug)]
@@ -24,9 +39,11 @@ pub struct Asked<'a> {
     pub seen: Seen,
     /// Why no Job could be made when that was last tried.
     pub not_made: Option<NotMade>,
+    /// Whether a Job may be made now, as far as the Jobs of other changes leave a slot.
+    pub has_slot: bool,
     /// In seconds.
     pub now: i64,
-    /// In seconds: how long a preflight may take.
+    /// In seconds: how long a change waits for its preflight.
     pub deadline: i64,
 }
 
@@ -45,14 +62,19 @@ pub struct Preflight {
     pub state: State,
     /// What was said is in the status: the Job is needed no more.
     pub is_recorded: bool,
+    /// In how many seconds it is looked at again, if nothing happens before.
+    pub again: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is no Job yet; why and since when, where it could not be made.
-    ToBeAsked(Option<Box<PreflightStatus>>),
+    /// There is no Job, and one may be made now; since when it is wished for, and why it could not be made, where that
+    /// was tried.
+    ToBeAsked(Box<PreflightStatus>),
+    /// There is no Job, and no slot for one.
+    Waiting(Box<PreflightStatus>),
     /// The Job goes on; what is in its way, where something is.
-    Asking(Option<String>),
+    Asking(Option<String>, Box<PreflightStatus>),
     Checked(PreflightStatus),
 }
 
@@ -60,7 +82,7 @@ impl Preflight {
     /// Whether the Deployment keeps its template for it.
     pub fn holds(&self) -> bool {
         match &self.state {
-            State::ToBeAsked(_) | State::Asking(_) => true,
+            State::ToBeAsked(_) | State::Waiting(_) | State::Asking(..) => true,
             State::Checked(_) => self.is_refused(),
         }
     }
@@ -83,36 +105,79 @@ pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> St
     let checked = |result: PreflightResult| {
         State::Checked(question.still_refused(status(question, result, asked.now, &field)))
     };
+    let is_recorded = question.remembered.is_some();
     let state = match (&question.remembered, asked.job) {
         (Some(remembered), _) => State::Checked(remembered.clone()),
-        (None, None) => match &asked.not_made {
-            Some(not_made) => without_job(question, not_made, asked)
-                .map_or_else(|pending| State::ToBeAsked(Some(pending)), checked),
-            None => State::ToBeAsked(None),
+        // Also where it was refused before: who asks for that knows better.
+        (None, _) if question.is_skipped => {
+            let result = PreflightResult::not_checked(SKIPPED);
+            State::Checked(status(question, result, asked.now, &field))
+        }
+        (None, None) => without_job(question, asked).unwrap_or_else(checked),
+        (None, Some(job)) => match of_job(question, job, asked) {
+            Ok(result) => checked(result),
+            Err(waits) => State::Asking(waits, question.pending(None, job.created)),
         },
-        (None, Some(job)) => of_job(job, asked).map_or_else(State::Asking, checked),
     };
-    Preflight { job: question.job.clone(), state, is_recorded: question.remembered.is_some() }
+    let again = again(question, asked, &state);
+    Preflight { job: question.job.clone(), state, is_recorded, again }
 }
 
-/// The result, or what is recorded while the Job is tried again.
-fn without_job(
-    question: &Question,
-    NotMade { why, is_denied }: &NotMade,
-    asked: &Asked<'_>,
-) -> Result<PreflightResult, Box<PreflightStatus>> {
-    let since = question.pending_since.unwrap_or(asked.now);
+/// What is recorded while there is no Job; the error is a result without one.
+fn without_job(question: &Question, asked: &Asked<'_>) -> Result<State, PreflightResult> {
+    let waits = |why: Option<&str>| {
+        let pending = question.pending(why.or((!asked.has_slot).then_some(NO_SLOT)), asked.now);
+        if asked.has_slot { State::ToBeAsked(pending) } else { State::Waiting(pending) }
+    };
+    let Some(NotMade { why, is_denied }) = &asked.not_made else { return Ok(waits(None)) };
     let patience = if *is_denied { asked.deadline / PART_FOR_DENIED } else { asked.deadline };
-    if asked.now - since >= patience {
-        let why = format!("the Job could not be made: {why}");
-        return Ok(PreflightResult::not_checked(why));
+    if asked.now - question.since(asked.now) >= patience {
+        return Err(PreflightResult::not_checked(format!("the Job could not be made: {why}")));
     }
-    let pending =
-        PreflightResult { outcome: PreflightVerdict::Pending, ..PreflightResult::not_checked(why) };
-    Err(Box::new(question.still_refused(status(question, pending, since, |_| String::new()))))
+    Ok(waits(Some(why)))
+}
+
+/// In how many seconds to look again: soon at first, later with time, and at the moments at which the answer may be
+/// another although nothing happened.
+fn again(question: &Question, asked: &Asked<'_>, state: &State) -> i64 {
+    let (first, moments) = match (state, asked.job) {
+        (State::Waiting(_), _) if asked.not_made.is_none() => return LOOK_AT_WAITING,
+        (State::Checked(_), _) => return *LOOK.start(),
+        (_, Some(job)) => {
+            let denied = job.created.saturating_add(asked.deadline / PART_FOR_DENIED);
+            (job.created, [denied, end(question, job, asked)])
+        }
+        (_, None) => {
+            let first = question.since(asked.now);
+            let after = |seconds| first.saturating_add(seconds);
+            (first, [after(asked.deadline / PART_FOR_DENIED), after(asked.deadline)])
+        }
+    };
+    let soon = ((asked.now - first) / 4).clamp(*LOOK.start(), *LOOK.end());
+    let moments = moments.into_iter().map(|moment| moment - asked.now);
+    moments.filter(|seconds| *seconds > 0).fold(soon, i64::min)
+}
+
+/// Until when a Job has time. The deadline counts from the moment at which the change first wished for one.
+fn end(question: &Question, job: &JobDetail, asked: &Asked<'_>) -> i64 {
+    let first = question.since(job.created).min(job.created);
+    let least = job.created.saturating_add(asked.deadline / LEAST_PART);
+    first.saturating_add(asked.deadline).max(least)
 }
 
 impl Question {
+    /// Since when a Job is wished for, in seconds.
+    pub fn since(&self, now: i64) -> i64 {
+        self.pending_since.unwrap_or(now)
+    }
+
+    /// What is recorded while there is no answer, so that another leader does not begin again.
+    fn pending(&self, why: Option<&str>, since: i64) -> Box<PreflightStatus> {
+        let unknown = PreflightResult::not_checked(why.unwrap_or_default());
+        let pending = PreflightResult { outcome: PreflightVerdict::Pending, ..unknown };
+        Box::new(self.still_refused(status(self, pending, self.since(since), |_| String::new())))
+    }
+
     /// What was refused stays refused where nothing can be said of it now: with another value of a Secret it would most
     /// likely be refused again.
     fn still_refused(&self, status: PreflightStatus) -> PreflightStatus {
@@ -131,10 +196,13 @@ impl Question {
 }
 
 /// The result, or what is in its way.
-fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<PreflightResult, Option<String>> {
-    let age = asked.now - job.created;
-    let is_late = age >= asked.deadline;
-    let is_denied = age >= asked.deadline / PART_FOR_DENIED;
+fn of_job(
+    question: &Question,
+    job: &JobDetail,
+    asked: &Asked<'_>,
+) -> Result<PreflightResult, Option<String>> {
+    let is_late = asked.now >= end(question, job, asked);
+    let is_denied = asked.now - job.created >= asked.deadline / PART_FOR_DENIED;
     let (waits, late) = match &asked.seen {
         Seen::Checked(result) => return Ok(result.clone()),
         Seen::CannotPull { container, why, is_final } if is_late || *is_final && is_denied => {
@@ -186,139 +254,4 @@ fn status(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn question(remembered: Option<PreflightStatus>) -> Question {
-        let (hash, job) = ("1".into(), "llama-preflight-1".into());
-        Question { hash, job, remembered, refused: None, pending_since: None, spec_hash: None }
-    }
-
-    fn state(job: Option<&JobDetail>, seen: Seen, now: i64) -> State {
-        let asked = Asked { job, seen, not_made: None, now, deadline: 600 };
-        decide(&question(None), &asked, |path| format!("field of {path}")).state
-    }
-
-    fn outcome(state: &State) -> Option<PreflightVerdict> {
-        match state {
-            State::Checked(checked) => Some(checked.verdict),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn what_was_said_before_stands() {
-        let refused =
-            PreflightStatus { verdict: PreflightVerdict::Refused, ..PreflightStatus::default() };
-        let asked = Asked { job: None, seen: Seen::NoPod, not_made: None, now: 0, deadline: 600 };
-        let found = decide(&question(Some(refused)), &asked, |_| String::new());
-        assert!(found.holds() && found.is_recorded, "{found:?}");
-    }
-
-    #[test]
-    fn a_job_is_waited_for_until_it_has_spoken_or_the_deadline_is_over() {
-        let job = JobDetail { created: 1000, active: 1, ended: None };
-        assert_eq!(state(None, Seen::NoPod, 0), State::ToBeAsked(None));
-        let late = |seen: Seen| {
-            let early = state(Some(&job), seen.clone(), 1599);
-            assert!(matches!(early, State::Asking(_)), "{early:?}");
-            outcome(&state(Some(&job), seen, 1600))
-        };
-        for seen in [Seen::NoPod, Seen::Running, Seen::Pending(Some("Unschedulable".into()))] {
-            assert_eq!(late(seen), Some(PreflightVerdict::NotJudged));
-        }
-        let good = Seen::Checked(PreflightResult::parse(r#"{"verdict": "good"}"#));
-        assert_eq!(outcome(&state(Some(&job), good, 1001)), Some(PreflightVerdict::Good));
-        let over = JobDetail { ended: Some("DeadlineExceeded".into()), ..job.clone() };
-        let over = state(Some(&over), Seen::NoPod, 1001);
-        assert_eq!(outcome(&over), Some(PreflightVerdict::NotJudged));
-    }
-
-    #[test]
-    fn an_image_that_cannot_be_pulled_is_refused_after_a_moment() {
-        let job = JobDetail { created: 1000, active: 1, ended: None };
-        let why = "server:2 (ImagePullBackOff): not found".to_owned();
-        let seen = |is_final| Seen::CannotPull {
-            container: "llama-stack".into(),
-            why: why.clone(),
-            is_final,
-        };
-        assert_eq!(outcome(&state(Some(&job), seen(true), 1059)), None);
-        assert_eq!(outcome(&state(Some(&job), seen(false), 1599)), None, "it may come back");
-        let away = state(Some(&job), seen(false), 1600);
-        assert_eq!(outcome(&away), Some(PreflightVerdict::Refused));
-        let refused = state(Some(&job), seen(true), 1060);
-        assert_eq!(outcome(&refused), Some(PreflightVerdict::Refused));
-        let State::Checked(checked) = refused else { panic!() };
-        assert_eq!(checked.problems.unwrap()[0].field, "field of initContainers.llama-stack");
-    }
-
-    #[test]
-    fn a_job_that_cannot_be_made_is_done_without_after_a_while_also_under_another_leader() {
-        let state = |is_denied, pending_since, now| {
-            let not_made = Some(NotMade { why: "exceeded quota".into(), is_denied });
-            let asked = Asked { job: None, seen: Seen::NoPod, not_made, now, deadline: 600 };
-            let question = Question { pending_since, ..question(None) };
-            decide(&question, &asked, |_| String::new()).state
-        };
-        let State::ToBeAsked(Some(recorded)) = state(false, None, 1000) else { panic!() };
-        assert_eq!(recorded.verdict, PreflightVerdict::Pending);
-        assert_eq!(recorded.judged_at.unwrap().0.as_second(), 1000);
-        let State::ToBeAsked(Some(later)) = state(false, Some(1000), 1599) else { panic!() };
-        assert_eq!(later.judged_at.unwrap().0.as_second(), 1000, "it counts from the first time");
-        assert_eq!(outcome(&state(false, Some(1000), 1600)), Some(PreflightVerdict::NotJudged));
-        assert_eq!(outcome(&state(true, Some(1000), 1059)), None);
-        assert_eq!(outcome(&state(true, Some(1000), 1060)), Some(PreflightVerdict::NotJudged));
-    }
-
-    #[test]
-    fn a_spec_that_was_refused_stays_refused_while_nothing_can_be_asked() {
-        let found = PreflightProblem { message: "no such field".into(), ..<_>::default() };
-        let refused = PreflightStatus {
-            verdict: PreflightVerdict::Refused,
-            problems: Some(vec![found]),
-            ..PreflightStatus::default()
-        };
-        let question = Question { refused: Some(refused.clone()), ..question(None) };
-        let job = JobDetail { created: 1000, active: 0, ended: None };
-        let decide = |job, seen, not_made, now| {
-            let asked = Asked { job, seen, not_made, now, deadline: 600 };
-            super::decide(&question, &asked, str::to_owned)
-        };
-        let denied = || Seen::NotCreated("exceeded quota".into());
-        let held = decide(Some(&job), denied(), None, 1060);
-        let State::Checked(checked) = &held.state else { panic!("{held:?}") };
-        assert!(held.is_refused() && checked.why.as_ref().unwrap().ends_with("exceeded quota"));
-        assert_eq!((&checked.hash, &checked.problems), (&question.hash, &refused.problems));
-        let not_made = Some(NotMade { why: "exceeded quota".into(), is_denied: true });
-        let State::ToBeAsked(Some(pending)) = decide(None, Seen::NoPod, not_made, 1000).state
-        else {
-            panic!("it is tried again")
-        };
-        assert_eq!(pending.verdict, PreflightVerdict::Pending);
-        assert_eq!(pending.problems, refused.problems, "what was found is not forgotten meanwhile");
-        let not_pulled = Seen::CannotPull {
-            container: "llama-stack".into(),
-            why: "server:2 (ImagePullBackOff): not found".into(),
-            is_final: true,
-        };
-        let State::Checked(checked) = decide(Some(&job), not_pulled, None, 1060).state else {
-            panic!("an image that is not there is no news of the spec")
-        };
-        assert_eq!(checked.problems, refused.problems);
-        assert!(checked.why.unwrap().ends_with("not found"));
-        let passed = PreflightResult::parse(r#"{"verdict": "good"}"#);
-        assert!(!decide(Some(&job), Seen::Checked(passed), None, 1060).holds());
-    }
-
-    #[test]
-    fn a_pod_that_the_cluster_denies_is_done_without_after_a_moment() {
-        let job = JobDetail { created: 1000, active: 0, ended: None };
-        let seen = || Seen::NotCreated("exceeded quota: memory".into());
-        let waits = State::Asking(Some("exceeded quota: memory".into()));
-        assert_eq!(state(Some(&job), seen(), 1059), waits);
-        let State::Checked(checked) = state(Some(&job), seen(), 1060) else { panic!() };
-        assert_eq!(checked.verdict, PreflightVerdict::NotJudged);
-        assert!(checked.why.unwrap().ends_with("exceeded quota: memory"));
-    }
-}
+mod tests;

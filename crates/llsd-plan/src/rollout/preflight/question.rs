@@ -28,10 +28,12 @@ pub struct Question {
     pub remembered: Option<PreflightStatus>,
     /// What is on record of this spec where it was refused, with whatever image and values of that time.
     pub refused: Option<PreflightStatus>,
-    /// Since when no Job could be made for it, in seconds, where that is on record.
+    /// Since when a Job is wished for, in seconds, where that is on record.
     pub pending_since: Option<i64>,
     /// Stands for what the user wrote, the spec that pods are made from and a configuration of their own.
     pub spec_hash: Option<String>,
+    /// Somebody asks to roll it out as it is.
+    pub is_skipped: bool,
 }
 
 /// Whether a planned Deployment changes the pods of a running server, as far as its record says. The whole
@@ -83,9 +85,11 @@ impl Question {
         let recorded = recorded.filter(|known| known.hash == hash);
         // What was rolled out without a verdict and failed is asked about, should it be rolled out again.
         let has_failed = live["metadata"]["annotations"][labels::ROLLED_BACK].is_string();
+        let is_skipped = resource.skips_preflight;
         let remembered = recorded.clone().filter(|known| match known.verdict {
-            PreflightVerdict::Good | PreflightVerdict::Refused => true,
-            PreflightVerdict::NotJudged => !has_failed,
+            PreflightVerdict::Good => true,
+            PreflightVerdict::Refused => !is_skipped,
+            PreflightVerdict::NotJudged => is_skipped || !has_failed,
             PreflightVerdict::Pending => false,
         });
         let pending = recorded.filter(|known| known.verdict == PreflightVerdict::Pending);
@@ -95,6 +99,7 @@ impl Question {
             refused,
             pending_since: pending.and_then(|known| Some(known.judged_at?.0.as_second())),
             spec_hash,
+            is_skipped,
             hash,
         })
     }

@@ -26,7 +26,7 @@ pub(super) fn preflight(stage: &Stage<'_>, before: Option<&Condition>) -> Option
         return before.map(|_| Assessment::StillHolds(condition));
     };
     let (truth, reason) = match &preflight.state {
-        State::ToBeAsked(_) | State::Asking(_) => {
+        State::ToBeAsked(_) | State::Waiting(_) | State::Asking(..) => {
             (Truth::Unknown, ConditionReason::PreflightRunning)
         }
         State::Checked(checked) => match checked.verdict {
@@ -44,8 +44,9 @@ pub(super) fn preflight(stage: &Stage<'_>, before: Option<&Condition>) -> Option
 pub(in super::super) fn record(stage: &Stage<'_>, previous: &Previous) -> Option<PreflightStatus> {
     match stage.preflight().map(|preflight| &preflight.state) {
         Some(State::Checked(checked)) => Some(checked.clone()),
-        Some(State::ToBeAsked(Some(pending))) => Some((**pending).clone()),
-        Some(State::ToBeAsked(None) | State::Asking(_)) => previous.preflight.clone(),
+        Some(State::ToBeAsked(pending) | State::Waiting(pending) | State::Asking(_, pending)) => {
+            Some((**pending).clone())
+        }
         None if stage.applied().is_none() => previous.preflight.clone(),
         None => {
             let ran = [PreflightVerdict::Good, PreflightVerdict::NotJudged];

@@ -95,11 +95,12 @@ pub(in crate::command) struct Arguments {
     #[arg(long, default_value_t = 45, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     secret_refresh: u64,
 
-    /// How long the judgement of a change is waited for before it is rolled out without one, in seconds
+    /// How long a change may take for its judgement, in seconds, before it is rolled out without one. It is not rolled
+    /// out for waiting for its turn
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86400))]
     preflight_deadline: u64,
 
-    /// Preflights that run at the same time
+    /// Preflights that run at the same time; namespaces take turns
     #[arg(long, default_value_t = 10, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
     preflight_jobs: u16,
 

@@ -17,8 +17,8 @@ use crate::operator::controller::secrets::Secrets;
 use crate::operator::controller::secrets::hash_key::{self, HashKey};
 use crate::operator::controller::servers::{ServerProbe, Servers};
 use crate::operator::controller::state::{
-    Bundles, Cache, CurrentConfiguration, ImageKeys, Memory, Part, Queue, Rights, ServedKinds,
-    Settings, Synced,
+    Bundles, Cache, CurrentConfiguration, ImageKeys, Memory, Part, PreflightSlots, Queue, Rights,
+    ServedKinds, Settings, Synced,
 };
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
@@ -34,6 +34,7 @@ pub struct Context {
     pub(super) bundles: Bundles,
     pub(super) secrets: Secrets,
     pub(super) memory: Memory,
+    pub(super) preflight_slots: PreflightSlots,
     pub(super) configuration: CurrentConfiguration,
     pub(super) pull_credentials: Arc<PullCredentials>,
     pub(super) lookups: Arc<Lookups>,
@@ -98,6 +99,7 @@ impl Context {
             bundles: Bundles::default(),
             secrets: Secrets::new(key, settings.secret_refresh, rights.clone()),
             memory: Memory::default(),
+            preflight_slots: PreflightSlots::new(settings.preflight_jobs),
             configuration: CurrentConfiguration::default(),
             pull_credentials: Arc::new(PullCredentials::new(plugins)),
             server_probe: ServerProbe::new(settings.server_url.clone())?,
@@ -120,6 +122,30 @@ impl Context {
             if part.holds(&key.namespace) {
                 self.queue.add(&key);
             }
+        }
+    }
+
+    /// Whether a change that waits since then may have its preflight now.
+    pub(super) fn ask_for_slot(&self, key: &Key, since: i64) -> bool {
+        let jobs = || self.cache.jobs_under_way();
+        let (has_slot, others) = self.preflight_slots.ask(key, since, jobs);
+        self.wake(&others);
+        has_slot
+    }
+
+    /// A reconcile ended: what it did not ask for, others may have.
+    pub(super) fn release_slot(&self, key: &Key) {
+        self.wake(&self.preflight_slots.reconciled(key, || self.cache.jobs_under_way()));
+    }
+
+    /// Wakes those who get a slot because a Job has ended.
+    pub(super) fn pass_slots_on(&self) {
+        self.wake(&self.preflight_slots.job_changed(|| self.cache.jobs_under_way()));
+    }
+
+    pub(super) fn wake(&self, keys: &[Key]) {
+        for key in keys {
+            self.queue.add(key);
         }
     }
 

@@ -12,13 +12,11 @@ use super::context::Context;
 use super::pipeline::{CarriedOut, PipelineResult};
 use super::state::{Next, Settings};
 use super::steps::observe::Observation;
+use crate::operator::backoff::jittered;
 use crate::operator::telemetry::{Generation, Reconcile};
 
 /// How soon an object that stands in the way, or a kind that is not served, is looked for again.
 const IN_THE_WAY: Duration = Duration::from_secs(10);
-
-/// How soon it is looked what a preflight says.
-const PREFLIGHT: Duration = Duration::from_secs(2);
 
 /// Counts and logs what was found and done, and remembers what the resource waits for.
 pub fn record(context: &Context, key: &Key, progress: &PipelineResult) {
@@ -72,11 +70,11 @@ pub fn outcome(
         (Planning::Planned(plan), _) if !plan.withheld.is_empty() => {
             (Reconcile::Planned, Next::After(IN_THE_WAY))
         }
-        // The pod of its Job is not watched.
-        (Planning::Planned(_), Some(Ok(applied))) if is_in_preflight(applied) => {
-            (Reconcile::Planned, Next::After(PREFLIGHT))
-        }
-        (Planning::Planned(_), _) => (Reconcile::Planned, next_look(settings, now)),
+        (Planning::Planned(_), Some(Ok(applied))) => match preflight_look(applied) {
+            Some(soon) => (Reconcile::Planned, Next::After(soon)),
+            None => (Reconcile::Planned, next_look(settings, now)),
+        },
+        (Planning::Planned(_), None) => (Reconcile::Planned, next_look(settings, now)),
     };
     (result, if is_denied { Next::Retry } else { next })
 }
@@ -86,9 +84,12 @@ pub fn next_look(settings: &Settings, now: &Observation) -> Next {
     now.next_look().map_or_else(|| settings.at_rest(), Next::After)
 }
 
-/// Whether a preflight goes on, or its result is not in the status yet.
-fn is_in_preflight(applied: &Applied) -> bool {
-    applied.preflight.as_ref().is_some_and(|preflight| !preflight.is_recorded)
+/// When it is looked what a preflight says that goes on, or whose result is not in the status yet: the pod of its Job
+/// is not watched.
+fn preflight_look(applied: &Applied) -> Option<Duration> {
+    let preflight = applied.preflight.as_ref().filter(|preflight| !preflight.is_recorded)?;
+    let soon = Duration::from_secs(preflight.again.unsigned_abs());
+    Some(jittered(soon, 0.1))
 }
 
 fn lacks_a_claim(findings: &Findings) -> bool {

@@ -104,6 +104,7 @@ async fn work(context: &Context, key: &Key) {
     let has_failed = matches!(result, Reconcile::Bug | Reconcile::Unavailable);
     traces::ended(&span, result.name(), has_failed);
     drop(span);
+    context.release_slot(key);
     context.queue.done(key, next);
     context.metrics.reconciled(result, begun.elapsed().as_secs_f64());
 }

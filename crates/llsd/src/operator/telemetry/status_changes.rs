@@ -20,7 +20,7 @@ pub fn count(metrics: &Metrics, before: &Value, after: &Value) {
 fn checked(before: &Value, after: &Value) -> Option<PreflightOutcome> {
     let of = |status: &Value| {
         let preflight = &status["preflight"];
-        (preflight["hash"].clone(), preflight["judgedAt"].clone())
+        (preflight["hash"].clone(), preflight["judgedAt"].clone(), preflight["verdict"].clone())
     };
     if of(before) == of(after) {
         return None;
@@ -28,6 +28,8 @@ fn checked(before: &Value, after: &Value) -> Option<PreflightOutcome> {
     match after["preflight"]["verdict"].as_str()? {
         "Good" => Some(PreflightOutcome::Good),
         "Refused" => Some(PreflightOutcome::Refused),
+        // It waits, or goes on.
+        "Pending" => None,
         _ => Some(PreflightOutcome::NotChecked),
     }
 }
@@ -63,8 +65,8 @@ mod tests {
             (json!({}), checked("Good", "1")),
             (checked("Good", "1"), checked("Good", "1")),
             (checked("Good", "1"), checked("Refused", "2")),
-            (checked("Refused", "2"), json!({})),
-            (json!({}), checked("NotJudged", "3")),
+            (checked("Refused", "2"), checked("Pending", "3")),
+            (checked("Pending", "3"), checked("NotJudged", "3")),
             (json!({}), back("RolledBack")),
             (back("RolledBack"), back("RolledBack")),
             (back("RolledBack"), back("RollbackRequested")),

@@ -14,15 +14,15 @@ use llsd_plan::status::Applied;
 use llsd_registry::{Error, Reference};
 use tokio::time::Instant;
 
+use super::unready::Unready;
+
 /// What is remembered of all resources.
 #[derive(Debug, Default)]
 pub struct Memory(Mutex<HashMap<Key, Box<Remembered>>>);
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Remembered {
-    unready_since: Option<Instant>,
-    /// The Deployment's generation while they are not, and since when it is that one.
-    unready_generation: Option<(i64, Instant)>,
+    unready: Option<Unready>,
     /// Secrets with connection strings that were deleted, or were found to be gone.
     secrets_gone: Vec<String>,
     unreported: Unreported,
@@ -61,26 +61,23 @@ struct Unreported {
 impl Memory {
     /// How long the pods have not been ready; zero at the first look.
     pub fn unready_for(&self, key: &Key, ready: bool) -> Duration {
+        let now = Instant::now();
         self.change(key, |known| {
             if ready {
-                known.unready_since = None;
-                known.unready_generation = None;
+                known.unready = None;
                 known.killed = None;
                 return Duration::ZERO;
             }
-            known.unready_since.get_or_insert_with(Instant::now).elapsed()
+            known.unready.get_or_insert_with(|| Unready::new(now)).lasts(now)
         })
     }
 
-    /// How long pods that are not ready have had what they run now; zero at the first look after a change.
-    pub fn unchanged_for(&self, key: &Key, generation: i64) -> Duration {
+    /// How long nothing new was seen of pods that are not ready: no other template, and no trouble of another kind.
+    pub fn quiet_for(&self, key: &Key, generation: i64, trouble: Option<&str>) -> Duration {
+        let now = Instant::now();
         self.change(key, |known| {
-            let since = known.unready_generation.filter(|(seen, _)| *seen == generation);
-            known
-                .unready_generation
-                .insert(since.unwrap_or((generation, Instant::now())))
-                .1
-                .elapsed()
+            let unready = known.unready.get_or_insert_with(|| Unready::new(now));
+            unready.see(now, generation, trouble)
         })
     }
 
@@ -259,16 +256,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_change_of_pods_that_are_not_ready_is_looked_at_as_often_as_the_first() {
+    async fn who_was_ready_meanwhile_is_looked_at_as_often_as_at_first() {
         let (memory, key) = (Memory::default(), Key::new("ns", "llama"));
         let long = Duration::from_mins(10);
-        let unchanged_for = |generation| memory.unchanged_for(&key, generation);
-        assert_eq!(unchanged_for(1), Duration::ZERO);
+        let quiet_for = || memory.quiet_for(&key, 1, None);
+        assert_eq!(memory.unready_for(&key, false), Duration::ZERO);
+        assert_eq!(quiet_for(), Duration::ZERO);
         tokio::time::advance(long).await;
-        assert_eq!(unchanged_for(1), long);
-        assert_eq!(unchanged_for(2), Duration::ZERO, "there is another template");
-        tokio::time::advance(long).await;
+        assert_eq!((memory.unready_for(&key, false), quiet_for()), (long, long));
         memory.unready_for(&key, true);
-        assert_eq!(unchanged_for(2), Duration::ZERO, "it was ready meanwhile");
+        assert_eq!(quiet_for(), Duration::ZERO);
     }
 }

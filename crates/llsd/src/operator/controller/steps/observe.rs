@@ -9,22 +9,23 @@ use llsd_plan::live::{DeploymentDetail, DeploymentState, Detail, LiveObject};
 use llsd_plan::objects::{ObjectKind, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::Return;
+use llsd_plan::rollout::{self, Return};
 use llsd_plan::status::{self, ObservedObjects, ServerAnswer};
 use llsd_plan::values::quantity::nanos;
 
 use super::pods;
+use crate::operator::backoff::jittered;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::servers::{LastAnswer, Target};
-use crate::operator::controller::state::Denials;
+use crate::operator::controller::state::{Denials, Unready};
 use crate::operator::telemetry::traces::TARGET;
 
-/// After this time without readiness it is asked why.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Looks are later by up to this part, each by another: servers that became unready together are not all looked at
+/// together.
+const SPREAD: f64 = 0.2;
 
-/// The longer it lasts, the less often it is asked why, up to this time: thousands of servers may be waiting for one
-/// thing. What becomes of their Deployments is watched.
-const RARELY: Duration = Duration::from_mins(1);
+/// The kind of trouble of pods that wait for models.
+const MODELS: &str = "models";
 
 /// So long the status of a server that has just become ready waits for its first answer, to be written
 /// once and not twice.
@@ -35,8 +36,10 @@ const FIRST_ANSWER: Duration = Duration::from_secs(2);
 pub struct Observation {
     pub live: ObservedObjects,
     pub server: ServerAnswer,
-    /// For how long it has not been ready with what runs now, where it is not.
-    unready_for: Option<Duration>,
+    /// For how long nothing new was seen of a server that is not ready.
+    quiet_for: Option<Duration>,
+    /// When its rollout fails by time alone, which is no event.
+    fails_in: Option<Duration>,
     /// For how long the server's first answer has been awaited.
     awaited: Option<Duration>,
 }
@@ -58,8 +61,7 @@ pub async fn observe(
     // While pods of the template before serve, those of the new one may be in trouble.
     let is_ready = live.deployment.as_ref().is_some_and(DeploymentState::is_complete);
     let installs = plan.is_some_and(|plan| !plan.external.is_empty()) && !is_ready;
-    let unready_for = context.memory.unready_for(key, is_ready);
-    let is_late = unready_for >= PATIENCE;
+    let is_late = context.memory.unready_for(key, is_ready) >= Unready::PATIENCE;
     let deployment = objects.iter().find(|live| !live.deleting && live.deployment().is_some());
     if let Some(deployment) = deployment.filter(|_| is_late || installs) {
         let listed = pods::of_current_template(context, key, deployment).await;
@@ -75,28 +77,33 @@ pub async fn observe(
     }
     let LastAnswer { server, awaited } = last_answer(context, resource, &live, plan);
     let generation = live.deployment.as_ref().map_or(0, |deployment| deployment.generation);
-    let unready_for = (!is_ready).then(|| context.memory.unchanged_for(key, generation));
-    Ok(Observation { live, server, unready_for, awaited })
+    let trouble = live.models_awaited.as_ref().map(|_| MODELS).or(live.pod_trouble.as_deref());
+    let quiet_for = (!is_ready).then(|| context.memory.quiet_for(key, generation, trouble));
+    let now = context.clock.now().as_second();
+    let fails_in = deployment.and_then(|live| rollout::fails_in(live.deployment()?, now));
+    let fails_in = fails_in.map(|seconds| Duration::from_secs(seconds.unsigned_abs()));
+    Ok(Observation { live, server, quiet_for, fails_in, awaited })
 }
 
 /// Of a resource that is being deleted, or cannot be planned, only the objects count.
 pub fn of_objects(resource: &Resource, objects: &[LiveObject]) -> Observation {
     let live = live(&resource.key, objects, false);
-    let unready_for = Some(Duration::ZERO);
-    Observation { live, server: ServerAnswer::NotAsked, unready_for, awaited: None }
+    let quiet_for = Some(Duration::ZERO);
+    Observation { live, server: ServerAnswer::NotAsked, quiet_for, fails_in: None, awaited: None }
 }
 
 impl Observation {
     /// How soon to look again, where what is there may change without an event.
     pub fn next_look(&self) -> Option<Duration> {
-        Some((self.unready_for? / 4).clamp(PATIENCE, RARELY))
+        let look = jittered(Unready::next_look(self.quiet_for?), SPREAD);
+        Some(self.fails_in.map_or(look, |fails| look.min(fails)))
     }
 
     /// How long the status can wait, because the server of a resource that was not ready is about to
     /// answer; its answer wakes the resource.
     pub fn answers_soon(&self, resource: &Resource) -> Option<Duration> {
         let is_told = resource.status["phase"] == "Ready";
-        let awaited = self.awaited.filter(|_| self.unready_for.is_none() && !is_told)?;
+        let awaited = self.awaited.filter(|_| self.quiet_for.is_none() && !is_told)?;
         FIRST_ANSWER.checked_sub(awaited).filter(|rest| !rest.is_zero())
     }
 }

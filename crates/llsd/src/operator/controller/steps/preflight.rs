@@ -36,17 +36,20 @@ pub async fn look(
     let Some(question) = Question::for_change(resource, planned, whole) else { return Ok(None) };
     let mut objects = state.objects.iter();
     let job = objects.find(|live| live.is_named(ObjectKind::Job, &question.job) && !live.deleting);
-    let seen = match job.filter(|_| question.remembered.is_none()) {
+    let is_asked = question.remembered.is_none() && !question.is_skipped;
+    let seen = match job.filter(|_| is_asked) {
         Some(job) => match Seen::from_pods(&pods(context, resource, &question.job).await?) {
             Seen::NoPod => not_created(context, resource, job).await,
             seen => seen,
         },
         None => Seen::NoPod,
     };
+    let needs_job = is_asked && job.is_none();
     let asked = Asked {
         job: job.and_then(LiveObject::job),
         seen,
         not_made: context.memory.job_not_made(&resource.key, &question.job),
+        has_slot: needs_job && context.ask_for_slot(&resource.key, question.since(state.now)),
         now: state.now,
         deadline: seconds(context),
     };
@@ -54,8 +57,8 @@ pub async fn look(
     Ok(Some(preflight::decide(&question, &asked, field)))
 }
 
-/// Creates the Job of a change that needs a preflight and has none, unless enough go on already. One that
-/// cannot be created is tried again.
+/// Creates the Job of a change that needs a preflight and has a slot for it. One that cannot be created is tried
+/// again.
 pub async fn start<W: Writer>(
     context: &Context,
     writer: &mut W,
@@ -64,13 +67,13 @@ pub async fn start<W: Writer>(
     preflight: &Preflight,
     state: &ClusterState,
 ) {
-    let is_full = context.cache.jobs_under_way() >= context.settings.preflight_jobs;
-    if is_full || !matches!(preflight.state, State::ToBeAsked(_)) {
+    if !matches!(preflight.state, State::ToBeAsked(_)) {
         return;
     }
     let made = create(context, writer, resource, plan, &preflight.job, state).await;
     if let Err(WriteFailure { object, message, .. }) = &made {
         tracing::warn!(resource = %resource.key, object, why = message, "not made");
+        context.preflight_slots.give_back(&resource.key);
     }
     let made = made.map_err(|WriteFailure { message, refused, .. }| NotMade {
         why: message,

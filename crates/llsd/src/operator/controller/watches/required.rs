@@ -117,7 +117,7 @@ pub async fn children(context: Arc<Context>, kind: ObjectKind, watch: Watch) {
             Event::InitDone => {
                 let woken =
                     context.cache.keep_objects(kind, &listed, |key| part.holds(&key.namespace));
-                wake(&context, &woken);
+                context.wake(&woken);
                 listed = HashSet::new();
                 None
             }
@@ -125,6 +125,9 @@ pub async fn children(context: Arc<Context>, kind: ObjectKind, watch: Watch) {
         };
         if let Some(key) = woken {
             wake(&context, &[key]);
+        }
+        if kind == ObjectKind::Job {
+            context.pass_slots_on();
         }
     };
     follow(&context, watch, api, Config::default().labels(&ours).page_size(PAGE), take).await;
@@ -136,7 +139,7 @@ async fn config_maps(context: Arc<Context>, watch: Watch) {
     let api: Api<PartialObjectMeta<ConfigMap>> = part.typed(&context.client);
     let mut bundles = HashSet::new();
     let wake = |namespace: &str, name: &str| {
-        wake(&context, &context.cache.users(namespace, name));
+        context.wake(&context.cache.users(namespace, name));
     };
     // What is known of bundles changes first: whoever is woken looks at it.
     let changed = |object: &PartialObjectMeta<ConfigMap>, is_there: bool| {
@@ -173,7 +176,7 @@ async fn secrets(context: Arc<Context>, watch: Watch) {
         if let Event::Apply(object) | Event::Delete(object) = event {
             let namespace = object.namespace().unwrap_or_default();
             let woken = context.secrets.changed(&namespace, &object.name_any());
-            wake(&context, &woken);
+            context.wake(&woken);
         }
     };
     follow(&context, watch, api, Config::default().page_size(METADATA_PAGE), take).await;

@@ -11,6 +11,7 @@ use llsd_plan::fingerprint::Fingerprint;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::preflight::JobsUnderWay;
 use serde_json::Value;
 
 use crate::operator::telemetry::{Condition, HeldChange};
@@ -30,6 +31,8 @@ struct CacheState {
     users: HashMap<Box<str>, HashSet<Key>>,
     /// ConfigMaps by resource, the other way round.
     used: HashMap<Key, Vec<Box<str>>>,
+    /// How many Jobs of a resource have not ended, where any has not.
+    jobs: JobsUnderWay,
     /// How often an owned object was forgotten.
     forgotten: u64,
 }
@@ -158,6 +161,7 @@ impl Cache {
         if objects.is_empty() {
             state.objects.remove(key);
         }
+        state.count_jobs(key);
         gone
     }
 
@@ -194,6 +198,9 @@ impl Cache {
             }
             !objects.is_empty()
         });
+        for key in &woken {
+            state.count_jobs(key);
+        }
         woken
     }
 
@@ -218,11 +225,9 @@ impl Cache {
         keys.cloned().collect()
     }
 
-    /// How many Jobs of all resources have not ended.
-    pub fn jobs_under_way(&self) -> usize {
-        let state = self.lock();
-        let jobs = state.objects.values().flatten().filter_map(LiveObject::job);
-        jobs.filter(|job| job.ended.is_none()).count()
+    /// How many Jobs of each resource have not ended.
+    pub fn jobs_under_way(&self) -> JobsUnderWay {
+        self.lock().jobs.clone()
     }
 
     /// Notes which ConfigMaps, as `namespace/name`, a resource refers to.
@@ -244,23 +249,40 @@ impl Cache {
 
 impl CacheState {
     fn put_object(&mut self, key: Key, mut child: LiveObject) -> Option<Key> {
+        let is_job = child.kind == ObjectKind::Job;
         let objects = self.objects.entry(key.clone()).or_default();
         let place = objects.iter_mut().find(|known| known.is_named(child.kind, &child.name));
-        let Some(known) = place else {
-            // There are five or six of most resources, and of many resources.
-            objects.reserve_exact(1);
-            objects.push(child);
-            return Some(key);
+        let is_news = match place {
+            None => {
+                // There are five or six of most resources, and of many resources.
+                objects.reserve_exact(1);
+                objects.push(child);
+                true
+            }
+            Some(known) if known.uid == child.uid && known.version >= child.version => false,
+            Some(known) => {
+                if known.uid == child.uid && known.fingerprint == child.fingerprint {
+                    child.answered = known.answered;
+                }
+                let same = known.is_same_as(&child);
+                *known = child;
+                !same
+            }
         };
-        if known.uid == child.uid && known.version >= child.version {
-            return None;
+        if is_job {
+            self.count_jobs(&key);
         }
-        if known.uid == child.uid && known.fingerprint == child.fingerprint {
-            child.answered = known.answered;
+        is_news.then_some(key)
+    }
+
+    fn count_jobs(&mut self, key: &Key) {
+        let objects = self.objects.get(key).into_iter().flatten();
+        let jobs = objects.filter_map(LiveObject::job).filter(|job| job.ended.is_none()).count();
+        if jobs > 0 {
+            self.jobs.insert(key.clone(), jobs);
+        } else {
+            self.jobs.remove(key);
         }
-        let same = known.is_same_as(&child);
-        *known = child;
-        (!same).then_some(key)
     }
 
     fn set_used(&mut self, key: &Key, config_maps: Vec<Box<str>>) {
@@ -346,5 +368,34 @@ mod tests {
         cache.keep_objects(ObjectKind::Ingress, &HashSet::new(), |_| true);
         cache.put_written(ObjectKind::Service, &service("7"), before, None);
         assert_eq!(cache.live(&key)[0].version, 7);
+    }
+
+    #[test]
+    fn jobs_are_counted_until_they_end_or_are_gone() {
+        let cache = Cache::default();
+        let job = |name: &str, version: &str, ended: bool| {
+            let conditions = json!([{"type": "Complete", "status": "True"}]);
+            json!({
+                "metadata": {
+                    "name": name, "namespace": "ns", "uid": name, "resourceVersion": version,
+                    "ownerReferences": [{
+                        "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+                        "name": "llama", "uid": "1", "controller": true,
+                    }],
+                },
+                "status": if ended { json!({"conditions": conditions}) } else { json!({}) },
+            })
+        };
+        let under_way = || cache.jobs_under_way().values().sum::<usize>();
+        cache.put_object(ObjectKind::Job, &job("llama-preflight-1", "1", false));
+        cache.put_object(ObjectKind::Job, &job("llama-preflight-2", "2", false));
+        assert_eq!(under_way(), 2);
+        cache.put_object(ObjectKind::Job, &job("llama-preflight-1", "3", true));
+        assert_eq!(under_way(), 1);
+        cache.remove_object(ObjectKind::Job, &job("llama-preflight-2", "4", false));
+        assert_eq!(under_way(), 0);
+        cache.put_object(ObjectKind::Job, &job("llama-preflight-3", "5", false));
+        cache.keep_objects(ObjectKind::Job, &HashSet::new(), |_| true);
+        assert!(cache.jobs_under_way().is_empty(), "a resource without Jobs takes no room");
     }
 }
