@@ -10,5 +10,6 @@ mod operators_that_differ;
 mod preflight;
 mod rollback;
 mod server;
+mod shared_inputs;
 mod two_at_once;
 mod upgrade;

@@ -10,5 +10,6 @@ mod preflight;
 pub mod prune;
 pub mod report;
 pub mod survey;
+mod turn;
 pub mod unwatched;
 pub mod writer;
