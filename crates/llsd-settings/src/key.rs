@@ -15,13 +15,14 @@ pub enum ConfigKey {
     CaBundleNamespaces,
     Rollback,
     Preflight,
+    Rollout,
     Overrides,
     Exposure,
     Images,
 }
 
 impl ConfigKey {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::FeatureFlags,
         Self::ImageOverrides,
         Self::Registries,
@@ -30,6 +31,7 @@ impl ConfigKey {
         Self::CaBundleNamespaces,
         Self::Rollback,
         Self::Preflight,
+        Self::Rollout,
         Self::Overrides,
         Self::Exposure,
         Self::Images,
@@ -46,6 +48,7 @@ impl ConfigKey {
             Self::CaBundleNamespaces => "caBundleNamespaces",
             Self::Rollback => "rollback",
             Self::Preflight => "preflight",
+            Self::Rollout => "rollout",
             Self::Overrides => "overrides",
             Self::Exposure => "exposure",
             Self::Images => "images",

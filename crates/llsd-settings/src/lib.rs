@@ -13,6 +13,7 @@ mod key;
 mod namespaces;
 mod operator_config;
 mod remarks;
+mod rollout;
 
 pub use in_use::{Broken, CheckedTexts, Instead, TextsInUse};
 pub use key::ConfigKey;

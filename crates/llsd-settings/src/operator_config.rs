@@ -8,10 +8,11 @@ use llsd_image::policy::ImagePolicy;
 use llsd_image::settings::{ConfigProblem, Problems};
 use llsd_plan::facts::{ExposureLimits, OperatorFacts, OverridesPolicy};
 use llsd_plan::releases::Distribution;
+use llsd_plan::rollout::wave::Budget;
 
 use super::key::ConfigKey;
 use super::remarks::{below, mapping};
-use super::{domain, exposure, flags, images, namespaces};
+use super::{domain, exposure, flags, images, namespaces, rollout};
 
 /// No ConfigMap holds more, but whoever makes up a review can send it.
 const LONGEST_TEXT: usize = 1024 * 1024;
@@ -35,6 +36,8 @@ pub struct OperatorConfig {
     pub rollback: RollbackPolicy,
     /// Whether changes are checked before they are rolled out, where the resource does not say it.
     pub preflight: PreflightPolicy,
+    /// How changes of inputs that several servers share reach them.
+    pub rollout: Budget,
     /// Whether resources may set `workload.overrides`.
     pub overrides: OverridesPolicy,
     /// How servers may be exposed.
@@ -94,7 +97,8 @@ impl OperatorConfig {
             | ConfigKey::ClusterDomain
             | ConfigKey::CaBundleNamespaces
             | ConfigKey::Rollback
-            | ConfigKey::Preflight => {}
+            | ConfigKey::Preflight
+            | ConfigKey::Rollout => {}
         }
     }
 
@@ -129,6 +133,10 @@ impl OperatorConfig {
             ConfigKey::Preflight => {
                 let choices = [("Auto", PreflightPolicy::Auto), ("Off", PreflightPolicy::Off)];
                 self.preflight = choice(name, text, choices, remarks);
+            }
+            ConfigKey::Rollout => {
+                let fields = mapping(name, text, remarks);
+                self.rollout = rollout::budget(&fields, remarks);
             }
             ConfigKey::Overrides => {
                 let choices =

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use llsd_plan::facts::{ExposureLimits, OverridesPolicy};
+use llsd_plan::rollout::wave::{Budget, Share};
 
 use super::*;
 
@@ -256,4 +257,36 @@ fn exposure_names_domains_and_annotations() {
     let paths: Vec<&str> = remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
     let expected = ["domains", "allowedDomains[0]", "allowedDomains[1]", "allowedAnnotations"];
     assert_eq!(paths, expected.map(|path| format!("exposure.{path}")));
+}
+
+#[test]
+fn a_rollout_says_how_many_servers_may_change_at_a_time() {
+    let default = Budget::default();
+    let most = |share| Budget { max_unavailable: share, ..default };
+    let all = "{maxUnavailableServers: 2, perNamespace: 3, stopAfterFailures: 4}";
+    let (config, remarks) = parse(&[("rollout", all)], &[]);
+    let expected =
+        Budget { max_unavailable: Share::Number(2), per_namespace: 3, stop_after_failures: 4 };
+    assert_eq!((config.rollout, remarks), (expected, vec![]));
+    for (text, expected, wrong) in [
+        ("", default, &[][..]),
+        ("maxUnavailableServers:", default, &[]),
+        ("maxUnavailableServers: 25%", most(Share::Percent(25)), &[]),
+        ("maxUnavailableServers: 100%", most(Share::Percent(100)), &[]),
+        ("maxUnavailableServers: 0", default, &["maxUnavailableServers"]),
+        ("maxUnavailableServers: 0%", default, &["maxUnavailableServers"]),
+        ("maxUnavailableServers: +5%", default, &["maxUnavailableServers"]),
+        ("maxUnavailableServers: 101%", default, &["maxUnavailableServers"]),
+        ("maxUnavailableServers: '5'", default, &["maxUnavailableServers"]),
+        ("maxUnavailableServers: 1.5", default, &["maxUnavailableServers"]),
+        ("perNamespace: 0", default, &["perNamespace"]),
+        ("{stopAfterFailures: no, maxSurge: 1}", default, &["maxSurge", "stopAfterFailures"]),
+    ] {
+        let (config, remarks) = parse(&[("rollout", text)], &[]);
+        assert_eq!(config.rollout, expected, "{text}");
+        let paths: Vec<&str> =
+            remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
+        let wrong: Vec<String> = wrong.iter().map(|path| format!("rollout.{path}")).collect();
+        assert_eq!(paths, wrong, "{text}");
+    }
 }

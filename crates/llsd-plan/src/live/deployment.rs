@@ -67,6 +67,8 @@ pub struct DeploymentDetail {
     pub last_good_inputs: Option<Box<str>>,
     /// From which installation of the operator it was taken over, and when.
     pub taken_over: Option<Box<str>>,
+    /// Which change of shared inputs has reached it.
+    pub wave: Option<Box<str>>,
     /// The Secrets with connection strings that were made for its pods.
     pub storage_secrets: Option<Box<str>>,
     /// How the pods of its template listen.
@@ -238,6 +240,7 @@ impl DeploymentDetail {
             old_pods_go_first: object["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 0,
             last_good_inputs: annotation(labels::LAST_GOOD_INPUTS),
             taken_over: annotation(labels::TAKEN_OVER),
+            wave: annotation(labels::WAVE),
             storage_secrets: annotation(labels::STORAGE_SECRETS),
             listening: Listening::of_template(template),
             serves: annotation(labels::SERVES),

@@ -53,6 +53,8 @@ pub const UNPROVEN: &str = "llamastack.io/unproven";
 pub const TAKEN_OVER: &str = "llamastack.io/taken-over";
 /// On a Deployment whose template is one of before: which, instead of which, and why.
 pub const ROLLED_BACK: &str = "llamastack.io/rolled-back";
+/// On a Deployment: which change of inputs that several resources share has reached it.
+pub const WAVE: &str = "llamastack.io/wave";
 /// On a Deployment: the Secrets with connection strings that were made for its pods and are still there.
 pub const STORAGE_SECRETS: &str = "llamastack.io/storage-secrets";
 /// Kubernetes' own hash of a template, on the pods and ReplicaSets that are made from it.

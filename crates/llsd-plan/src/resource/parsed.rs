@@ -18,6 +18,8 @@ use crate::values::sha256;
 
 /// Why a Deployment of an earlier operator is not as planned, in its condition.
 const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
+/// Why a change of shared inputs has not reached the server yet, in its condition.
+const WAITING_FOR_TURN: &str = "WaitingForTurn";
 /// Why a Deployment does not follow the spec although the operator did all that it could: the change was
 /// refused, or the server returned from it.
 const ENDED: [&str; 3] = ["PreflightFailed", "RolledBack", "RollbackRequested"];
@@ -199,6 +201,14 @@ impl Resource {
     pub fn is_pending(&self) -> bool {
         let has_ended = |updated: &Value| ENDED.iter().any(|reason| updated["reason"] == *reason);
         !self.was_carried_out() && !self.deployment_updated().is_some_and(has_ended)
+    }
+
+    /// What a change of inputs that other servers share waits for, by the status; `None` where none waits.
+    pub fn turn_awaited(&self) -> Option<&str> {
+        let pending = self.status["conditions"].as_array()?.iter().find(|condition| {
+            condition["type"] == "UpdatePending" && condition["reason"] == WAITING_FOR_TURN
+        })?;
+        pending["message"].as_str()
     }
 
     /// The condition `DeploymentUpdated`, where it speaks of the spec as it is now.

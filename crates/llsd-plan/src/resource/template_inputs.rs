@@ -206,6 +206,11 @@ pub fn is_read_at_start(part: &str) -> bool {
     is_keyed(part) || part == CA_BUNDLE
 }
 
+/// Whether a part is no content, but asks to carry out what there is.
+pub fn is_word(part: &str) -> bool {
+    ASKING.contains(&part)
+}
+
 /// Parts in the words that people are told, each once; never more of a Secret than its name and key.
 pub fn told<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();

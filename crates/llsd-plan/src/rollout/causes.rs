@@ -35,7 +35,10 @@ pub(super) fn of_template(
             vec![of_return(back)]
         }
         // The record of a template that is kept changes only with values for which its pods are restarted.
-        KeepCause::Upgrade | KeepCause::Preflight | KeepCause::RolledBack(_) => changed,
+        KeepCause::Upgrade
+        | KeepCause::Preflight
+        | KeepCause::WaitingForTurn
+        | KeepCause::RolledBack(_) => changed,
     }
 }
 

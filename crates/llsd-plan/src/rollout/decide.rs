@@ -6,8 +6,10 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{Back, Return};
+use super::wave::{Turn, Waiting};
 use super::{
     adopted, causes, claim, contention, guard, old_pods_first, records, shared, storage_secrets,
+    wave,
 };
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
@@ -30,6 +32,8 @@ pub struct ClusterState {
     pub open_return: Option<Return>,
     /// What became of the preflight of the planned change, where one is needed.
     pub preflight: Option<Preflight>,
+    /// Whether a change of inputs that other servers share may reach this one now.
+    pub turn: Turn,
     /// What is now in the Secrets that the pods which run read ([`super::still_read`]).
     pub still_read: Inputs,
     /// Secrets with connection strings that are on record and were deleted.
@@ -47,6 +51,8 @@ pub struct Rollout<'a> {
     pub kept: Option<KeptTemplate>,
     /// What became of the preflight of the planned change, where one is needed.
     pub preflight: Option<&'a Preflight>,
+    /// What a change of shared inputs waits for, where it has to.
+    pub waiting: Option<&'a Waiting>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
     /// Why the Deployment's pod template changes; empty where it stays.
@@ -85,7 +91,8 @@ pub fn decide<'a>(
     image_override: Option<&str>,
     running: &'a ClusterState,
 ) -> Rollout<'a> {
-    let mut rollout = Rollout { preflight: running.preflight.as_ref(), ..Rollout::default() };
+    let (preflight, waiting) = (running.preflight.as_ref(), running.turn.waiting());
+    let mut rollout = Rollout { preflight, waiting, ..Rollout::default() };
     let fewest = fewest_scaled(&planned);
     let mut planned = planned;
     let mut is_open = false;
@@ -104,6 +111,7 @@ pub fn decide<'a>(
             records::note_who_serves(deployment, live);
             records::note_unproven(deployment, live, &resource.status, running.now);
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
+            wave::note(deployment, live, &running.turn);
         }
     }
     let tampered = shared::tampered(&planned, &running.objects);
@@ -183,9 +191,10 @@ impl ClusterState {
         self.back.as_ref().is_some_and(|back| back.template.is_some() && !back.is_superseded)
     }
 
-    /// A return gives way to what is asked for by now, unless that has to wait for its preflight.
+    /// A return gives way to what is asked for by now, unless that has to wait for its preflight or its turn.
     pub fn settle_return(&mut self) {
-        let waits = self.preflight.as_ref().is_some_and(Preflight::holds);
+        let waits =
+            self.preflight.as_ref().is_some_and(Preflight::holds) || self.turn.waiting().is_some();
         self.back.take_if(|back| back.is_superseded && !waits);
     }
 
@@ -213,9 +222,20 @@ impl<'a> Rollout<'a> {
             return;
         }
         let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
+        let is_held = self.preflight.is_some_and(Preflight::holds);
+        if self.waiting.is_some() {
+            let back = detail.and_then(|detail| detail.rolled_back.as_deref()).map(Return::parse);
+            let cause = match back {
+                _ if is_held => KeepCause::Preflight,
+                Some(back) => KeepCause::RolledBack(back),
+                None => KeepCause::WaitingForTurn,
+            };
+            self.hold(planned, detail, whole, &Inputs::default(), cause);
+            return;
+        }
         if !keeps_template(resource, planned, image_override, live) {
-            if self.preflight.is_some_and(Preflight::holds) {
-                self.wait_for_preflight(planned, detail, whole, &running.still_read);
+            if is_held {
+                self.hold(planned, detail, whole, &running.still_read, KeepCause::Preflight);
             }
             return;
         }
@@ -234,27 +254,29 @@ impl<'a> Rollout<'a> {
         self.only_marks = true;
     }
 
-    /// Leaves the live template in the place of the planned one until that was checked.
-    fn wait_for_preflight(
+    /// Leaves the live template in the place of the planned one until that was checked, or has its turn. Values of
+    /// Secrets reach the pods of one that was refused, unless they wait for their turn themselves.
+    fn hold(
         &mut self,
         planned: &mut PlannedObject,
         live: Option<&DeploymentDetail>,
         whole: &Value,
         still_read: &Inputs,
+        cause: KeepCause,
     ) {
         if let Some(adopted) = live.filter(|live| live.adopted) {
-            self.kept = Some(KeptTemplate::of_whole(KeepCause::Preflight, &planned.json, whole));
+            self.kept = Some(KeptTemplate::of_whole(cause, &planned.json, whole));
             planned.json =
                 adopted::mark(&planned.json, adopted.planned_for.as_deref().unwrap_or_default());
             let inputs = &mut planned.json["metadata"]["annotations"][labels::INPUTS];
             *inputs = json!(adopted.inputs.as_deref());
             self.only_marks = true;
-        } else if let Some((json, kept)) = kept::until_checked(
-            &planned.json,
-            whole,
-            still_read,
-            self.preflight.is_some_and(Preflight::is_refused),
-        ) {
+            return;
+        }
+        let gives_values =
+            self.waiting.is_none() && self.preflight.is_some_and(Preflight::is_refused);
+        let held = kept::until_later(&planned.json, whole, still_read, gives_values, cause);
+        if let Some((json, kept)) = held {
             planned.json = json;
             self.kept = Some(kept);
         }
@@ -307,7 +329,7 @@ impl<'a> Rollout<'a> {
         let Some(kept) = &self.kept else { return false };
         let is_for_pods = match kept.cause {
             KeepCause::Adopted => false,
-            KeepCause::Preflight => object.kind == ObjectKind::Secret,
+            KeepCause::Preflight | KeepCause::WaitingForTurn => object.kind == ObjectKind::Secret,
             KeepCause::Upgrade | KeepCause::RolledBack(_) => object.kind.is_named_by_content(),
         };
         is_for_pods && !kept.needs.contains(&(object.kind, object.name.clone()))

@@ -57,6 +57,8 @@ pub enum KeepCause {
     Upgrade,
     /// The planned one is being checked, or was refused.
     Preflight,
+    /// The planned one comes from inputs that other servers share, and those have their turn first.
+    WaitingForTurn,
     /// The planned one did not become available, or somebody asked for one of before.
     RolledBack(Return),
 }
@@ -130,26 +132,27 @@ pub(super) fn with_live_template(
 
 /// The planned Deployment with the template and the records that the live one has, so that the planned
 /// template is still news once it may be applied; and what waits. `None` where the live one has no
-/// template of ours. Where the planned one was refused, values of Secrets still reach the pods: no
-/// preflight says anything of them.
-pub(super) fn until_checked(
+/// template of ours. If `gives_values`, values of Secrets still reach the pods: where the planned one was
+/// refused, no preflight says anything of them.
+pub(super) fn until_later(
     planned: &Value,
     live: &Value,
     still_read: &Inputs,
-    is_refused: bool,
+    gives_values: bool,
+    cause: KeepCause,
 ) -> Option<(Value, KeptTemplate)> {
     let mut template = fingerprint::owned_template(live)?;
     let made_from = live["metadata"]["annotations"][labels::INPUTS].as_str();
     let now = inputs(planned).beside(still_read);
     let mut changed = new_values(&template, &now, made_from);
-    changed.retain(|part| is_refused && part.starts_with(template_inputs::SECRET));
+    changed.retain(|part| gives_values && part.starts_with(template_inputs::SECRET));
     restart_for(&mut template, planned, &now, &changed);
     // Pods that start again are others: which state was good before them is news.
     let records: Vec<&str> = labels::RECORDS
         .into_iter()
         .filter(|record| changed.is_empty() || !labels::OF_LAST_GOOD.contains(record))
         .collect();
-    let (mut json, kept) = with_records(planned, live, template, KeepCause::Preflight, &records);
+    let (mut json, kept) = with_records(planned, live, template, cause, &records);
     if let Some(made_from) = made_from {
         let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
         let record = Inputs::parse(made_from).with_parts_of(&parts, &now).rekeyed(&now);

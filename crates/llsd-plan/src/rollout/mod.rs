@@ -10,6 +10,7 @@
 //! - What would replace pods is checked by its own image first ([`preflight`]).
 //! - What does not become available in time goes back to the last good template, once ([`returns_to`]).
 //! - Where no pod is available, old pods go before new ones come.
+//! - A change of inputs that several resources share reaches a few servers at a time ([`wave`]).
 //! - An edit of `image-overrides` is a change of the resources whose distribution it names.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.
 //! - A volume never shrinks, and one that is to be kept is nobody's.
@@ -41,6 +42,7 @@ pub mod storage_secrets;
 mod unchanged;
 pub mod unknown_hashes;
 mod unplanned;
+pub mod wave;
 
 pub use action::Action;
 pub use causes::changed_inputs;

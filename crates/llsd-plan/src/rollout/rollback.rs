@@ -13,7 +13,7 @@ use crate::resource::Resource;
 use crate::resource::template_inputs::{self, Inputs};
 
 /// So long all pods must have been available for their template to count as good.
-const GOOD_AFTER: i64 = 60;
+pub(super) const GOOD_AFTER: i64 = 60;
 
 /// What the Deployment says once its pods do not become available in time.
 const DEADLINE: &str = "ProgressDeadlineExceeded";

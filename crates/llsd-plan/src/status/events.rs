@@ -14,6 +14,7 @@ use super::vocabulary::{ConditionReason, ConditionType, Truth, vocabulary};
 use crate::plan::Plan;
 use crate::problems::{Problem, Reason};
 use crate::rollout::Refused;
+use crate::rollout::wave::Waiting;
 
 /// Something that happened to a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,7 +153,7 @@ impl Change<'_> {
         }
         events.extend(self.applied());
         events.extend(self.not_written());
-        events.extend(self.told(ConditionType::UpdatePending, EventReason::UpdatePending));
+        events.extend(self.update_pending());
         events.extend(self.checked());
         events.extend(self.told(ConditionType::RolledBack, EventReason::RolledBack));
         events.extend(self.told(ConditionType::Unguarded, EventReason::Unguarded));
@@ -245,6 +246,20 @@ impl Change<'_> {
             Refused::Unavailable => EventReason::ApplyFailed,
         };
         Some(reason.event(&failure.sentence()))
+    }
+
+    /// That something waits. How many servers are ahead of one that waits for its turn is no news, but that the
+    /// others do not continue is.
+    fn update_pending(&self) -> Option<Event> {
+        let told = self.told(ConditionType::UpdatePending, EventReason::UpdatePending)?;
+        let waits =
+            |condition: &&Condition| condition.reason == ConditionReason::WaitingForTurn.as_str();
+        let before = self.situation.previous.condition(ConditionType::UpdatePending).filter(waits);
+        let now = self.changed(ConditionType::UpdatePending).filter(waits);
+        let is_stopped = |condition: &Condition| condition.message.starts_with(Waiting::STOPPED);
+        let is_known =
+            before.zip(now).is_some_and(|(before, now)| is_stopped(before) == is_stopped(now));
+        (!is_known).then_some(told)
     }
 
     /// A condition of which every change is told.

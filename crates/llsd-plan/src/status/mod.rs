@@ -41,6 +41,7 @@ mod previous;
 mod providers;
 mod remedy;
 mod rollout;
+mod shared_changes;
 mod situation;
 mod stage;
 mod vocabulary;
@@ -56,6 +57,7 @@ pub use events::{Event, EventKind, EventReason};
 pub use models_awaited::models_awaited;
 pub use observed::*;
 pub use pod_trouble::{failure_cause, overdue_trouble, pod_trouble};
+pub use shared_changes::course_event;
 pub use vocabulary::{ConditionReason, ConditionType};
 
 /// What one pass changes in the status, and the events that tell of it.

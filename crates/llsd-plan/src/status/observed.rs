@@ -9,6 +9,7 @@ use crate::plan::Planning;
 use crate::problems::Problem;
 use crate::resource::Resource;
 use crate::rollout::preflight::Preflight;
+use crate::rollout::wave::Waiting;
 use crate::rollout::{Contention, KeptTemplate, Return, WriteFailure};
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::ProviderHealth;
@@ -134,6 +135,8 @@ pub struct Applied {
     pub kept: Option<KeptTemplate>,
     /// What became of the preflight of the change, where one was needed.
     pub preflight: Option<Box<Preflight>>,
+    /// What a change of inputs that other servers share waits for, where it has to.
+    pub turn: Option<Box<Waiting>>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
 }

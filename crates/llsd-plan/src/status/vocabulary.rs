@@ -198,6 +198,8 @@ vocabulary! {
         AdoptedTemplateKept,
         /// A Deployment keeps its template, of which this operator would make another.
         TemplateKept,
+        /// A change of inputs that several servers share reaches other servers first.
+        WaitingForTurn,
         /// The new image checks a change.
         PreflightRunning,
         /// The new image accepts the change.

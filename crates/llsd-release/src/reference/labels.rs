@@ -16,7 +16,8 @@ const SET: [(&str, &str); 7] = [
     ),
     (
         APPROVE,
-        "another value: what an upgrade of the operator holds back is applied; `llsd rollout approve NAME`",
+        "another value: what an upgrade of the operator holds back, or what waits for its turn, is applied; `llsd \
+         rollout approve NAME`",
     ),
     (RETRY, "another value: what was rolled back is tried again; `llsd rollout retry NAME`"),
     (
@@ -35,7 +36,7 @@ const SET: [(&str, &str); 7] = [
 const SOME: [(&str, &str); 1] = [(labels::COMPONENT, "on some objects: what it is for")];
 
 /// Annotations of the operator's own: on what, and what they say.
-const TELLING: [(&str, &str, &str); 21] = [
+const TELLING: [(&str, &str, &str); 22] = [
     (labels::CONFIG_HASH, "pods, ConfigMap", "which configuration they run or hold"),
     (labels::USER_CONFIG_HASH, "pods", "which configuration of yours they run, as v0.9 calls it"),
     (labels::CA_BUNDLE_HASH, "pods", "which certificate authorities they trust, as v0.9 calls it"),
@@ -50,6 +51,11 @@ const TELLING: [(&str, &str, &str); 21] = [
         labels::TAKEN_OVER,
         "Deployment",
         "from which other installation of the operator, by its key, it was taken over, and when",
+    ),
+    (
+        labels::WAVE,
+        "Deployment",
+        "which change of inputs that several servers share has reached it last",
     ),
     (labels::SERVES, "Deployment", "how the pods of the template before listen, while they serve"),
     (labels::UNPROVEN, "Deployment", "that no pod of its template was available yet"),

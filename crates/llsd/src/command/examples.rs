@@ -170,6 +170,7 @@ llsd rollout approve --all -A --max-parallel 3",
         "llsd rollout retry my-stack                # try again what was rolled back
 llsd rollout retry --all -A                # everywhere, for example once a registry is back",
     ),
+    ("rollout status", "llsd rollout status -A                     # how far a change of shared inputs is"),
     (
         "logs",
         "llsd logs my-stack -f

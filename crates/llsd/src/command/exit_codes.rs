@@ -72,6 +72,10 @@ const CODES: &[(&str, Meanings)] = &[
     ("rollout", APPROVED),
     ("rollout approve", APPROVED),
     ("rollout retry", ASKED),
+    (
+        "rollout status",
+        &[(0, "done"), (1, "a server failed with a change of shared inputs"), USAGE, NO_CLUSTER],
+    ),
     ("logs", ASKED),
     ("restart", ASKED),
     ("refresh", ASKED),

@@ -91,7 +91,7 @@ async fn a_refused_change_of_the_port_leaves_the_server_reached_whatever_else_ha
     assert!(ready["status"]["serviceURL"].as_str().unwrap().ends_with(":9000"), "{ready}");
     assert_eq!(ports(&namespace).await, [9000, 9000, 9000].map(|port| json!(port)));
     let none = llsd(&namespace, &["rollout", "retry", "--all"]).await;
-    assert_eq!(said(&none), "nothing was refused or rolled back\n");
+    assert_eq!(said(&none), "nothing was refused, rolled back or is stuck\n");
 }
 
 #[tokio::test]

@@ -5,11 +5,12 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::super::messages::{self, MESSAGE_BYTES};
-use super::super::observed::{ObservedObjects, TagNow};
+use super::super::observed::{Applied, ObservedObjects, TagNow};
 use super::super::rollout::{Progress, RolloutProgress};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::Assessment;
+use super::turn;
 use crate::rollout::preflight::Preflight;
 use crate::rollout::{KeepCause, KeptTemplate, Return};
 
@@ -62,6 +63,11 @@ pub(super) fn updated(stage: &Stage<'_>, rollout: &RolloutProgress) -> Assessmen
                     },
                     "The Deployment keeps its pod template; Preflight says what the new one waits for",
                 ),
+                Some(KeepCause::WaitingForTurn) => (
+                    Truth::True,
+                    ConditionReason::DeploymentUpdated,
+                    "Deployment is up to date with the resource; UpdatePending says what waits for its turn",
+                ),
                 Some(KeepCause::RolledBack(back)) => (
                     Truth::False,
                     rolled_back_reason(back),
@@ -105,10 +111,14 @@ pub(super) fn update_pending(
     stage: &Stage<'_>,
     tag: &TagNow,
     before: Option<&Condition>,
+    namespace: &str,
 ) -> Option<Assessment> {
     let (kept, applied) = match stage {
         Stage::Deleting => return None,
         Stage::Paused { .. } => return Some(Assessment::AsBefore(ConditionType::UpdatePending)),
+        Stage::Applied(_, Applied { turn: Some(waiting), .. }) => {
+            return Some(turn::waits(waiting, namespace));
+        }
         Stage::Applied(_, applied) => {
             let kept = applied.kept.as_ref();
             let waits =
@@ -117,7 +127,11 @@ pub(super) fn update_pending(
         }
         _ => (None, false),
     };
-    let keeping = [ConditionReason::AdoptedTemplateKept, ConditionReason::TemplateKept];
+    let keeping = [
+        ConditionReason::AdoptedTemplateKept,
+        ConditionReason::TemplateKept,
+        ConditionReason::WaitingForTurn,
+    ];
     // Where nothing was applied, what waited before still waits.
     if !applied
         && before.is_some_and(|before| keeping.iter().any(|kept| before.reason == kept.as_str()))
@@ -164,7 +178,10 @@ fn kept_template(kept: &KeptTemplate, newer: String) -> (ConditionReason, String
             ConditionReason::AdoptedTemplateKept,
             format!("The adopted Deployment runs as it was; {HOW} what waits: "),
         ),
-        KeepCause::Upgrade | KeepCause::Preflight | KeepCause::RolledBack(_) => (
+        KeepCause::Upgrade
+        | KeepCause::Preflight
+        | KeepCause::WaitingForTurn
+        | KeepCause::RolledBack(_) => (
             ConditionReason::TemplateKept,
             format!("The server runs as it was started; {APPROVE} what waits: "),
         ),
@@ -181,7 +198,10 @@ pub(super) fn rolled_back(stage: &Stage<'_>, live: &ObservedObjects) -> Option<A
         Stage::Deleting => return None,
         Stage::Applied(_, applied) => match &applied.kept.as_ref()?.cause {
             KeepCause::RolledBack(back) => back,
-            KeepCause::Adopted | KeepCause::Upgrade | KeepCause::Preflight => return None,
+            KeepCause::Adopted
+            | KeepCause::Upgrade
+            | KeepCause::Preflight
+            | KeepCause::WaitingForTurn => return None,
         },
         // Where nothing was applied, the Deployment tells.
         _ => live.rolled_back.as_ref()?,

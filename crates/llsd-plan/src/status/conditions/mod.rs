@@ -10,6 +10,7 @@ mod preflight;
 mod ready;
 mod server;
 mod statement;
+mod turn;
 
 use super::situation::Situation;
 use super::stage::Stage;
@@ -46,7 +47,8 @@ pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
     assessments.extend(server::storage(observed.live));
     assessments.push(server::service(observed.live));
     let pending = previous.condition(ConditionType::UpdatePending);
-    assessments.extend(deployment::update_pending(stage, observed.tag, pending));
+    let namespace = &observed.resource.key.namespace;
+    assessments.extend(deployment::update_pending(stage, observed.tag, pending, namespace));
     let checked = previous.condition(ConditionType::Preflight);
     assessments.extend(preflight::preflight(stage, checked));
     assessments.extend(deployment::rolled_back(stage, observed.live));

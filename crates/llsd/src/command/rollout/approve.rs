@@ -1,4 +1,4 @@
-//! `llsd rollout approve`: applies what an upgrade of the operator holds back, a few servers at a time, and
+//! `llsd rollout approve`: applies what is held back, a few servers at a time, and
 //! stops at the first that does not come back.
 
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use crate::command::{Exit, Printout};
 /// Between two looks at a server that is awaited.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Apply what an upgrade of the operator holds back
+/// Apply what an upgrade of the operator holds back, or what waits for its turn
 ///
 /// Sets the annotation llamastack.io/approve with your own rights, on a few resources at a time, and
 /// waits for each server to come back. The first that does not stops the rest.

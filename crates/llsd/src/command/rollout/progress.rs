@@ -15,20 +15,25 @@ pub(super) enum Progress {
     Failed(String),
 }
 
-/// Whether an upgrade of the operator holds something back for a resource.
+/// Whether something is held back for a resource: by an upgrade of the operator, or until its turn.
 pub(super) fn holds_back(resource: &Value) -> bool {
-    let kept = [ConditionReason::TemplateKept, ConditionReason::AdoptedTemplateKept];
+    let kept = [
+        ConditionReason::TemplateKept,
+        ConditionReason::AdoptedTemplateKept,
+        ConditionReason::WaitingForTurn,
+    ];
     condition(resource, ConditionType::UpdatePending).is_some_and(|pending| {
         pending["status"] == "True" && kept.iter().any(|kept| pending["reason"] == kept.as_str())
     })
 }
 
-/// Whether the last change of a resource was refused by its preflight or rolled back. Whoever asked for an
-/// earlier state has what they want.
+/// Whether the last change of a resource was refused by its preflight, rolled back, or given up by Kubernetes.
+/// Whoever asked for an earlier state has what they want.
 pub(super) fn has_failed(resource: &Value) -> bool {
     let failures = [
         (ConditionType::Preflight, "False", ConditionReason::PreflightFailed),
         (ConditionType::RolledBack, "True", ConditionReason::RolledBack),
+        (ConditionType::Ready, "False", ConditionReason::RolloutStuck),
     ];
     failures.into_iter().any(|(kind, status, reason)| {
         condition(resource, kind)
@@ -123,9 +128,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_refused_or_rolled_back_has_failed() {
+    fn only_what_was_refused_or_rolled_back_or_given_up_has_failed() {
         assert!(has_failed(&resource(&[("Preflight", "False", "PreflightFailed")])));
         assert!(has_failed(&resource(&[("RolledBack", "True", "RolledBack")])));
+        assert!(has_failed(&resource(&[("Ready", "False", "RolloutStuck")])));
+        assert!(!has_failed(&resource(&[("Ready", "False", "RollingOut")])));
         assert!(!has_failed(&resource(&[("RolledBack", "True", "RollbackRequested")])));
         assert!(!has_failed(&resource(&[("Preflight", "True", "PreflightPassed")])));
         assert!(!has_failed(&resource(&[("Preflight", "Unknown", "PreflightRunning")])));
@@ -133,9 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn only_what_an_upgrade_holds_back_is_approved() {
+    fn only_what_is_held_back_is_approved() {
         assert!(holds_back(&resource(&[("UpdatePending", "True", "TemplateKept")])));
         assert!(holds_back(&resource(&[("UpdatePending", "True", "AdoptedTemplateKept")])));
+        assert!(holds_back(&resource(&[("UpdatePending", "True", "WaitingForTurn")])));
         assert!(!holds_back(&resource(&[("UpdatePending", "True", "NewerImage")])));
         assert!(!holds_back(&resource(&[("Ready", "True", "Ready")])));
     }

@@ -1,4 +1,4 @@
-//! `llsd rollout retry`: what was refused or rolled back is tried again, of one resource or of all.
+//! `llsd rollout retry`: what was refused, rolled back or given up is tried again, of one resource or of all.
 
 use std::fmt::Write as _;
 
@@ -13,15 +13,15 @@ use crate::command::{Exit, Printout};
 /// Try again what was rolled back, or refused before it was rolled out
 ///
 /// Sets the annotation llamastack.io/retry of the resource with your own rights. With --all, of every
-/// resource whose last change was refused by its preflight or rolled back; those that somebody rolled
-/// back by hand stay as they are.
+/// resource whose last change was refused by its preflight, was rolled back, or is stuck; those that somebody
+/// rolled back by hand stay as they are. A change of shared inputs that stopped at these servers continues.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The resource
     #[arg(required_unless_present = "all")]
     name: Option<String>,
 
-    /// All resources of the namespace whose last change was refused or rolled back
+    /// All resources of the namespace whose last change was refused or rolled back, or is stuck
     #[arg(long, conflicts_with = "name")]
     all: bool,
 
@@ -51,7 +51,7 @@ async fn all(cluster: &Cluster, everywhere: bool) -> Result<Printout, ClusterErr
     let mut failed = cluster.all(everywhere).await?;
     failed.retain(has_failed);
     if failed.is_empty() {
-        return Ok(Printout::fine("nothing was refused or rolled back\n".to_owned()));
+        return Ok(Printout::fine("nothing was refused, rolled back or is stuck\n".to_owned()));
     }
     let (mut stdout, mut stderr) = (String::new(), String::new());
     for resource in &failed {

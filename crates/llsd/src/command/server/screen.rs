@@ -140,6 +140,9 @@ fn advice(status: &Value, name: &str, is_ready: bool) -> Vec<String> {
     {
         advice.push(format!("llsd rollout approve {name}, to apply what waits"));
     }
+    if is(ConditionType::UpdatePending, ConditionReason::WaitingForTurn) {
+        advice.push(format!("wait, or llsd rollout approve {name}, to apply it before its turn"));
+    }
     if is(ConditionType::UpdatePending, ConditionReason::NewerImage) {
         advice.push(format!("llsd refresh {name}, to run the newer image"));
     }
@@ -258,6 +261,7 @@ do       llsd rollout approve llama, to apply what waits
             ("AccessLimited", "Forbidden", "wrong    AccessLimited: so"),
             ("Paused", "Paused", "pending  so"),
             ("UpdatePending", "NewerImage", "do       llsd refresh llama, to run the newer image"),
+            ("UpdatePending", "WaitingForTurn", "do       wait, or llsd rollout approve llama, to"),
             ("Preflight", "PreflightFailed", "or llsd rollout retry llama to ask it again"),
             ("RolledBack", "RolledBack", "or llsd rollout retry llama to try the same again"),
             ("RolledBack", "RollbackRequested", "do       change the spec, to leave the earlier"),

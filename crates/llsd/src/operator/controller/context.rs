@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kube::Client;
 use llsd_plan::resource::Key;
+use llsd_plan::rollout::wave::Fleet;
 use llsd_registry::credentials::ProviderPlugins;
 
 use crate::operator::api_clock::{ApiClock, ApiServer};
@@ -17,8 +18,8 @@ use crate::operator::controller::secrets::Secrets;
 use crate::operator::controller::secrets::hash_key::{self, HashKey};
 use crate::operator::controller::servers::{ServerProbe, Servers};
 use crate::operator::controller::state::{
-    Bundles, Cache, CurrentConfiguration, ImageKeys, Memory, Part, PreflightSlots, Queue, Rights,
-    ServedKinds, Settings, Synced,
+    Bundles, Cache, Consequences, CurrentConfiguration, ImageKeys, Memory, Part, PreflightSlots,
+    Queue, Rights, ServedKinds, Settings, SharedChanges, Synced,
 };
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
@@ -35,6 +36,7 @@ pub struct Context {
     pub(super) secrets: Secrets,
     pub(super) memory: Memory,
     pub(super) preflight_slots: PreflightSlots,
+    pub(super) shared_changes: SharedChanges,
     pub(super) configuration: CurrentConfiguration,
     pub(super) pull_credentials: Arc<PullCredentials>,
     pub(super) lookups: Arc<Lookups>,
@@ -100,6 +102,7 @@ impl Context {
             secrets: Secrets::new(key, settings.secret_refresh, rights.clone()),
             memory: Memory::default(),
             preflight_slots: PreflightSlots::new(settings.preflight_jobs),
+            shared_changes: SharedChanges::default(),
             configuration: CurrentConfiguration::default(),
             pull_credentials: Arc::new(PullCredentials::new(plugins)),
             server_probe: ServerProbe::new(settings.server_url.clone())?,
@@ -147,6 +150,19 @@ impl Context {
         for key in keys {
             self.queue.add(key);
         }
+    }
+
+    /// The servers that may change at a time because of inputs that they share.
+    pub(super) fn fleet(&self) -> Fleet {
+        Fleet { managed: self.cache.resources(), budget: self.configuration.get().config.rollout }
+    }
+
+    /// A reconcile of a resource ended, whatever came of it: others that wait for their turn may have it now.
+    pub(super) fn reconcile_ended(&self, key: &Key) {
+        let Consequences { woken, event } =
+            self.shared_changes.ended(&self.cache, key, || self.fleet());
+        self.wake(&woken);
+        self.events.publish_on_config_map(event.into_iter().collect());
     }
 
     /// Forgets all notes on a resource that is gone. Whoever worked on it while it went may have

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -35,6 +35,8 @@ pub struct Events {
     instance: String,
     sent: AtomicU32,
     waiting: Mutex<VecDeque<Waiting>>,
+    /// The ConfigMap that people edit, as it was seen last.
+    config_map: Mutex<Option<(Key, ObjectMeta)>>,
     added: Notify,
 }
 
@@ -82,6 +84,7 @@ impl Events {
             instance,
             sent: AtomicU32::new(0),
             waiting: Mutex::default(),
+            config_map: Mutex::default(),
             added: Notify::new(),
         }
     }
@@ -92,10 +95,21 @@ impl Events {
         self.add(Subject::Resource, &resource.key, [uid, version], events);
     }
 
-    /// The same on a ConfigMap of the operator's own.
-    pub fn publish_on_config_map(&self, key: &Key, metadata: &ObjectMeta, events: Vec<Event>) {
-        let (uid, version) = (metadata.uid.as_deref(), metadata.resource_version.as_deref());
-        self.add(Subject::ConfigMap, key, [uid, version], events);
+    /// The ConfigMap that people edit was seen.
+    pub fn set_config_map(&self, key: &Key, metadata: &ObjectMeta) {
+        *self.lock_config_map() = Some((key.clone(), metadata.clone()));
+    }
+
+    /// The same on the ConfigMap that people edit, where it was seen.
+    pub fn publish_on_config_map(&self, events: Vec<Event>) {
+        if let Some((key, metadata)) = self.lock_config_map().as_ref() {
+            let (uid, version) = (metadata.uid.as_deref(), metadata.resource_version.as_deref());
+            self.add(Subject::ConfigMap, key, [uid, version], events);
+        }
+    }
+
+    fn lock_config_map(&self) -> MutexGuard<'_, Option<(Key, ObjectMeta)>> {
+        self.config_map.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(

@@ -131,7 +131,9 @@ impl Previewer {
             }
         };
         let preflight = self.after_preflight(resource, &mut progress, &mut writer).await;
-        let waiting = resource.paused.then(paused).into_iter().chain(preflight).collect();
+        let turn = resource.turn_awaited().map(|_| waits_for_turn(&resource.key.name));
+        let waiting = resource.paused.then(paused).into_iter().chain(preflight).chain(turn);
+        let waiting = waiting.collect();
         let PipelineResult { gathered, mut planning, carried_out, .. } = progress;
         let mut facts = gathered.facts;
         facts.planned_for = resource.state();
@@ -216,6 +218,14 @@ fn paused() -> String {
     format!(
         "the resource is paused, and nothing is applied now; what is shown is applied once the annotation \
          {PAUSED} is removed"
+    )
+}
+
+fn waits_for_turn(name: &str) -> String {
+    let deployment = names::deployment(name);
+    format!(
+        "Deployment {deployment} changes once it is its turn: an input that other servers share has changed, and \
+         the operator changes a few servers at a time; a change of the resource's own is not delayed"
     )
 }
 

@@ -54,6 +54,8 @@ results! {
         Upgrade = "upgrade",
         /// The template of v0.9 is kept.
         Adopted = "adopted",
+        /// A change of inputs that several servers share reaches other servers first.
+        Turn = "turn",
         /// The new image would not start with a change.
         Preflight = "preflight",
         /// A change failed, or somebody asked for an earlier state.
@@ -79,6 +81,7 @@ impl HeldChange {
         let causes = [
             (ConditionReason::TemplateKept, Self::Upgrade),
             (ConditionReason::AdoptedTemplateKept, Self::Adopted),
+            (ConditionReason::WaitingForTurn, Self::Turn),
         ];
         causes.into_iter().find(|(reason, _)| reason.as_str() == pending).map(|(_, held)| held)
     }

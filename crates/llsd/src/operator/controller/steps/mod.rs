@@ -12,5 +12,6 @@ pub mod prune;
 pub mod report;
 pub mod shared;
 pub mod survey;
+mod turn;
 pub mod unwatched;
 pub mod writer;

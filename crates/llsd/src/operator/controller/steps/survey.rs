@@ -14,7 +14,7 @@ use llsd_plan::status;
 
 use super::unwatched::{Found, is_out_of_sync, look};
 use super::writer::ObjectRequests;
-use super::{history, pods, preflight, shared};
+use super::{history, pods, preflight, shared, turn};
 use crate::operator::controller::context::Context;
 use crate::operator::controller::state::{Denials, failure};
 use crate::operator::telemetry::traces::TARGET;
@@ -134,8 +134,8 @@ async fn complete_return(
     Ok(())
 }
 
-/// The template that a return goes back to, the whole Deployment, and the preflight's answer, each where the
-/// decision about the Deployment needs it.
+/// The template that a return goes back to, the whole Deployment, the preflight's answer and the turn of a
+/// shared change, each where the decision about the Deployment needs it.
 async fn survey_deployment(
     context: &Context,
     requests: ObjectRequests<'_>,
@@ -163,6 +163,12 @@ async fn survey_deployment(
     }
     if may_need_preflight {
         state.preflight = preflight::look(context, resource, plan, planned, state).await?;
+    }
+    if !goes_back {
+        state.turn = turn::take(context, resource, planned, state);
+    }
+    if state.turn.waiting().is_some() && state.deployment.is_none() {
+        state.deployment = requests.fetch(planned.kind, &planned.name).await?;
     }
     state.settle_return();
     Ok(())

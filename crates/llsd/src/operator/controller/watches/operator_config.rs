@@ -143,12 +143,14 @@ impl<'a> Keeper<'a> {
 
     async fn seen(&mut self, object: ConfigMap) {
         self.is_missing = false;
+        let key = Key::new(&self.context.settings.operator_namespace, CONFIG_MAP);
+        self.context.events.set_config_map(&key, &object.metadata);
         let data = object.data.clone().unwrap_or_default();
         self.recall_late().await;
         let checked = self.context.configuration.texts().check(&data);
         self.seen = Some(data);
         self.use_texts(checked.in_use.clone()).await;
-        self.tell(&object, checked);
+        self.tell(checked);
     }
 
     /// There was none when the watch began.
@@ -301,7 +303,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Says what is broken, or no longer, where that changed.
-    fn tell(&mut self, object: &ConfigMap, checked: CheckedTexts) {
+    fn tell(&mut self, checked: CheckedTexts) {
         if (&self.told.broken, &self.told.unknown) == (&checked.broken, &checked.unknown) {
             return;
         }
@@ -310,9 +312,7 @@ impl<'a> Keeper<'a> {
         for problem in checked.problems() {
             tracing::warn!(%problem, "ConfigMap {CONFIG_MAP} has a mistake");
         }
-        let key = Key::new(&self.context.settings.operator_namespace, CONFIG_MAP);
-        let events = checked.events(&self.told);
-        self.context.events.publish_on_config_map(&key, &object.metadata, events);
+        self.context.events.publish_on_config_map(checked.events(&self.told));
         self.told = checked;
     }
 }

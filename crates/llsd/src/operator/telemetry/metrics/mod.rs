@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use llsd_api::v1alpha2::Phase;
 use llsd_plan::problems::Reason;
+use llsd_plan::rollout::wave::WaveProgress;
 use llsd_settings::ConfigKey;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -55,6 +56,7 @@ pub struct Metrics {
     resources: Gauges<1>,
     conditions: Conditions,
     held: Gauges<1>,
+    shared_changes: Gauges<1>,
     preflights: Counters<1>,
     rollbacks: Counters<1>,
     watches_out_of_sync: Gauges<1>,
@@ -85,6 +87,7 @@ impl Metrics {
             resources: Family::default(),
             conditions: Conditions::default(),
             held: Family::default(),
+            shared_changes: Family::default(),
             preflights: Family::default(),
             rollbacks: Family::default(),
             watches_out_of_sync: Family::default(),
@@ -135,6 +138,7 @@ impl Metrics {
         }
         self.resources([]);
         self.held(&[]);
+        self.shared_changes(WaveProgress::default());
     }
 
     /// One look at one resource, and how long it took.
@@ -203,6 +207,7 @@ impl Metrics {
             self.resources([]);
             self.conditions([]);
             self.held(&[]);
+            self.shared_changes(WaveProgress::default());
             self.queue(0, Duration::ZERO);
             self.watches_out_of_sync.clear();
             self.kinds_served.clear();
@@ -229,6 +234,14 @@ impl Metrics {
         for &cause in HeldChange::ALL {
             let count = held.iter().filter(|held| **held == cause).count();
             self.held.get_or_create(&label("cause", cause.name())).set(saturated(count));
+        }
+    }
+
+    /// How many servers change because of inputs that several share, failed with that, or wait for their turn.
+    pub fn shared_changes(&self, progress: WaveProgress) {
+        let WaveProgress { changing, failed, waiting } = progress;
+        for (state, count) in [("changing", changing), ("failed", failed), ("waiting", waiting)] {
+            self.shared_changes.get_or_create(&label("state", state)).set(saturated(count));
         }
     }
 

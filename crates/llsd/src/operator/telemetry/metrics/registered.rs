@@ -39,6 +39,9 @@ impl Metrics {
         add(all, "llsd_conditions", conditions, self.conditions.family());
         let held = "Servers that run otherwise than is planned, by cause";
         add(all, "llsd_held", held, &self.held);
+        let shared =
+            "Servers that a change of inputs that several servers share concerns, by state";
+        add(all, "llsd_shared_change_servers", shared, &self.shared_changes);
         add(all, "llsd_problems", "Mistakes found in resources, by reason", &self.problems);
         let checked = "Preflights of changes, by result";
         add(all, "llsd_preflights", checked, &self.preflights);

@@ -12,6 +12,7 @@ use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::preflight::JobsUnderWay;
+use llsd_plan::rollout::wave::{Member, Source, names_source};
 use serde_json::Value;
 
 use crate::operator::telemetry::{Condition, HeldChange};
@@ -26,6 +27,8 @@ pub struct Cache(Mutex<CacheState>);
 struct CacheState {
     /// In the order of their namespaces.
     resources: BTreeMap<Key, Arc<Packed>>,
+    /// How many resources a namespace has.
+    in_namespaces: HashMap<Arc<str>, usize>,
     objects: HashMap<Key, Vec<LiveObject>>,
     /// Resources by the ConfigMaps that they refer to, each as `namespace/name`.
     users: HashMap<Box<str>, HashSet<Key>>,
@@ -48,14 +51,25 @@ impl Cache {
             }
             known => {
                 let news = known.map_or(ResourceNews::Asked, |known| known.news_in(&packed));
-                state.resources.insert(key.clone(), Arc::new(packed));
+                if state.resources.insert(key.clone(), Arc::new(packed)).is_none() {
+                    *state.in_namespaces.entry(Arc::clone(&key.namespace)).or_default() += 1;
+                }
                 news
             }
         }
     }
 
     pub fn remove_resource(&self, key: &Key) {
-        self.lock().resources.remove(key);
+        let mut state = self.lock();
+        if state.resources.remove(key).is_none() {
+            return;
+        }
+        if let Some(left) = state.in_namespaces.get_mut(&key.namespace) {
+            *left -= 1;
+            if *left == 0 {
+                state.in_namespaces.remove(&key.namespace);
+            }
+        }
     }
 
     /// What a resource that is not there referred to counts no more.
@@ -75,6 +89,47 @@ impl Cache {
 
     pub fn resource_keys(&self) -> Vec<Key> {
         self.lock().resources.keys().cloned().collect()
+    }
+
+    /// How many resources there are.
+    pub fn resources(&self) -> usize {
+        self.lock().resources.len()
+    }
+
+    /// How many resources a namespace has.
+    pub fn count_in(&self, namespace: &str) -> usize {
+        self.lock().in_namespaces.get(namespace).copied().unwrap_or_default()
+    }
+
+    /// Whether another resource names an object, too. Looked for when somebody asks, as that is rare: when an
+    /// input has changed that could be shared.
+    pub fn is_named_by_another(&self, key: &Key, source: &Source) -> bool {
+        let mut others: Vec<(Key, Arc<Packed>)> = Vec::new();
+        let state = self.lock();
+        for (other, packed) in state.resources.iter().filter(|(other, _)| *other != key) {
+            // Of another namespace than its own, a resource names ConfigMaps alone.
+            if source.kind != ObjectKind::Secret || *other.namespace == *source.namespace {
+                others.push((other.clone(), Arc::clone(packed)));
+            }
+        }
+        drop(state);
+        // Unpacked outside of the lock.
+        others.iter().filter(|(_, packed)| packed.mentions(&source.name)).any(|(other, packed)| {
+            let spec = Resource::parse(&packed.unpack()).spec;
+            spec.is_some_and(|spec| names_source(&spec, &other.namespace, source))
+        })
+    }
+
+    /// All servers that a change of shared inputs has reached, and that do not run with it yet.
+    pub fn members(&self) -> Vec<(Key, Member)> {
+        let state = self.lock();
+        let all = state.objects.iter();
+        all.filter_map(|(key, objects)| Some((key.clone(), member(objects)?))).collect()
+    }
+
+    /// The same of one.
+    pub fn member(&self, key: &Key) -> Option<Member> {
+        member(self.lock().objects.get(key)?)
     }
 
     /// How many resources are in each phase.
@@ -245,6 +300,10 @@ impl Cache {
     fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn member(objects: &[LiveObject]) -> Option<Member> {
+    Member::from_deployment(objects.iter().find_map(LiveObject::deployment)?)
 }
 
 impl CacheState {

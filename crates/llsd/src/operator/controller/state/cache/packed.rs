@@ -69,6 +69,11 @@ impl Packed {
         serde_json::from_str(&unpack(&self.bytes)).expect("packed by us")
     }
 
+    /// Whether a text is anywhere in it; quicker than to read it.
+    pub fn mentions(&self, text: &str) -> bool {
+        unpack(&self.bytes).contains(text)
+    }
+
     /// What a later one brings that a reconcile depends on.
     pub fn news_in(&self, later: &Self) -> ResourceNews {
         if self.uid != later.uid || self.asked != later.asked {

@@ -1,0 +1,20 @@
+//! A change of an input that several servers share, such as a bundle of certificate authorities, reaches a few
+//! of them at a time: one wave. What is known of it is recorded on the Deployments ([`Wave`]), so that another
+//! operator continues it; who may go next is decided in [`Waves`].
+
+mod budget;
+mod change;
+mod note;
+mod record;
+mod sources;
+mod turn;
+mod waves;
+
+pub use budget::{Budget, Fleet, Share};
+pub use change::{SharedChange, shared_change};
+pub use record::{Member, Wave};
+pub use sources::{Source, names_source};
+pub use turn::Turn;
+pub use waves::{Candidate, Course, Waiting, WaveProgress, Waves};
+
+pub(super) use note::note;

@@ -1,0 +1,50 @@
+//! Whether a change of inputs that several servers share may reach this one now: what changes, who else uses
+//! it, and whose turn it is.
+
+use llsd_plan::objects::PlannedObject;
+use llsd_plan::resource::Resource;
+use llsd_plan::resource::template_inputs::SECRET;
+use llsd_plan::rollout::ClusterState;
+use llsd_plan::rollout::preflight::Preflight;
+use llsd_plan::rollout::wave::{Candidate, SharedChange, Source, Turn, Wave, shared_change};
+
+use crate::operator::controller::context::Context;
+
+/// Takes the server's turn, if it needs one and may have it.
+pub fn take(
+    context: &Context,
+    resource: &Resource,
+    planned: &PlannedObject,
+    state: &ClusterState,
+) -> Turn {
+    let live = state.counterpart(planned);
+    let key = &resource.key;
+    let is_used_by_others = |source: &Source| context.cache.is_named_by_another(key, source);
+    let has_cluster_bundle = context.bundles.is_in(&key.namespace);
+    let change = shared_change(resource, planned, live, has_cluster_bundle, is_used_by_others);
+    let preflight = state.preflight.as_ref();
+    match change {
+        SharedChange::None => Turn::NotNeeded,
+        SharedChange::Joins(wave) | SharedChange::Asks(wave, _)
+            if preflight.is_some_and(|it| is_held(it, &wave)) =>
+        {
+            Turn::NotNeeded
+        }
+        SharedChange::Joins(wave) => Turn::Taken(wave),
+        SharedChange::Asks(wave, inputs) => {
+            let neighbours = context.cache.count_in(&key.namespace);
+            let asking = Candidate { key: key.clone(), wave: wave.clone(), inputs, neighbours };
+            match context.shared_changes.ask(&context.cache, asking, context.fleet()) {
+                Ok(()) => Turn::Taken(wave),
+                Err(waiting) => Turn::Waiting(Box::new(waiting)),
+            }
+        }
+    }
+}
+
+/// Whether the change reaches no pod now, as its preflight goes on or has refused it. Values of Secrets do
+/// reach those of a server whose change was refused.
+fn is_held(preflight: &Preflight, wave: &Wave) -> bool {
+    let has_secret = wave.inputs.iter().any(|input| input.contains(SECRET));
+    preflight.holds() && !(preflight.is_refused() && has_secret)
+}
