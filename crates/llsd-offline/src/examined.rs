@@ -116,6 +116,12 @@ impl Examined {
         self.planned = None;
     }
 
+    /// Something that is worth saying when the resource is to be used.
+    pub fn warn(&mut self, warning: Problem) {
+        let warnings = self.located(self.in_own_fields(vec![warning]));
+        self.resource.summary.warnings.extend(warnings);
+    }
+
     /// Something that only a cluster or a registry has is asked for.
     pub fn miss(&mut self, problem: Problem) {
         let missing = self.located(self.in_own_fields(vec![problem]));

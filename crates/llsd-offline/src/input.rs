@@ -17,7 +17,7 @@ use crate::resource::{Remark, Resource};
 use crate::source::Source;
 
 /// All that was read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Input {
     /// The files in the order in which findings about them are printed.
     pub files: Vec<String>,

@@ -1,4 +1,4 @@
-//! The engine of `llsd validate`, `render`, `explain`, `schema`, `migrate` and `access test`: texts of resources in, findings
+//! The engine of `llsd validate`, `render`, `explain`, `schema`, `migrate`, `access test` and `up`: texts of resources in, findings
 //! with their lines, objects, configurations and migrated texts out. No I/O: files, flags and exit
 //! codes are the command line's.
 
@@ -13,6 +13,7 @@ pub mod field_help;
 mod finding;
 mod input;
 mod known;
+pub mod laptop;
 pub mod migrate;
 mod pick;
 mod plans;

@@ -58,7 +58,7 @@ impl Plans {
 }
 
 /// Admission sees resources before they are named; what is applied must be called something.
-fn with_a_name(mut examined: Examined) -> Examined {
+pub(crate) fn with_a_name(mut examined: Examined) -> Examined {
     let summary = &examined.resource.summary;
     if summary.name.is_none() && summary.problems.is_empty() {
         examined.refuse(Problem {

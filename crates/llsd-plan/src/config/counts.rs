@@ -4,7 +4,7 @@
 use super::draft::{Draft, entry_id};
 use super::registered::KINDS;
 use crate::server::substitution::EffectiveId;
-use llsd_yaml::document::Node;
+use llsd_yaml::document::{self, Node, Origin};
 
 /// Entries of the generated file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,33 @@ pub(super) fn providers(draft: &Draft<'_>) -> Vec<PlannedProvider> {
         there.collect::<Vec<_>>()
     };
     draft.provider_apis().into_iter().flat_map(of_api).collect()
+}
+
+/// A provider of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedProvider {
+    pub api: String,
+    pub id: String,
+    pub kind: String,
+    /// The variable that switches it on, where one does.
+    pub condition: Option<String>,
+}
+
+/// The providers of a whole configuration, those that are switched off by a variable among them. None of a text
+/// that is not a configuration.
+pub fn listed_providers(text: &str) -> Vec<ListedProvider> {
+    let Ok(document) = document::read(text) else { return Vec::new() };
+    let document = Node::from_value(document, &Origin::Base);
+    let Some(apis) = document.get("providers") else { return Vec::new() };
+    let of_api = |(api, entries): &(String, Node)| {
+        let listed = entries.items().iter().filter_map(|entry| {
+            let EffectiveId { id, condition } = entry_id(entry)?;
+            let kind = entry.get_str("provider_type")?.to_owned();
+            Some(ListedProvider { api: api.clone(), id, kind, condition })
+        });
+        listed.collect::<Vec<_>>()
+    };
+    apis.fields().iter().flat_map(of_api).collect()
 }
 
 pub(super) fn count(draft: &Draft<'_>) -> Counts {

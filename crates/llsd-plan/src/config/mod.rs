@@ -30,7 +30,7 @@ use crate::releases::{ConfigDocument, Release, ServerFamily};
 use crate::values::connection::Form;
 use llsd_yaml::document::{self, Node};
 
-pub use counts::{Counts, PlannedProvider};
+pub use counts::{Counts, ListedProvider, PlannedProvider, listed_providers};
 pub use environment::Bound;
 pub use merged::{Merged, merge};
 

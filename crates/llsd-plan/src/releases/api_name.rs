@@ -26,7 +26,7 @@ pub(crate) fn in_snake_case(written: &str) -> String {
 }
 
 /// The name of the field that the resource has for an API of config.yaml.
-pub(crate) fn in_resource(api: &str) -> String {
+pub fn in_resource(api: &str) -> String {
     let mut words = api.split('_');
     let mut name = words.next().unwrap_or_default().to_owned();
     for word in words {

@@ -5,7 +5,7 @@
 
 mod access;
 mod access_parts;
-pub(crate) mod api_name;
+pub mod api_name;
 mod catalogue;
 mod detection;
 mod distributions;

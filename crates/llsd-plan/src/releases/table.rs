@@ -54,6 +54,9 @@ pub struct Release {
     pub keeps_vector_stores_in_sql: bool,
     pub reads_otlp_variables: bool,
     pub serves_metrics: bool,
+    pub installs_until: String,
+    has_api_package: bool,
+    needs_first_mcp: bool,
 }
 
 /// The kinds of state that a server keeps in its storage section.
@@ -68,6 +71,28 @@ impl Release {
     /// Its minor version as messages name it: `0.7`, `OGX 1.5`.
     pub fn minor_version(&self) -> &str {
         self.title.rsplit_once('.').map_or(&self.title, |(minor, _)| minor)
+    }
+
+    /// What to install for one of its versions, in the words of pip: the server, and what it does not say
+    /// itself.
+    pub fn requirements(&self, version: &str) -> Vec<String> {
+        let package = match self.server {
+            ServerFamily::LlamaStack => "llama-stack",
+            ServerFamily::Ogx => "ogx",
+        };
+        let mut requirements = vec![format!("{package}=={version}")];
+        if self.has_api_package {
+            requirements.push(format!("{package}-api=={version}"));
+        }
+        if self.needs_first_mcp {
+            requirements.push("mcp<2".to_owned());
+        }
+        requirements
+    }
+
+    /// The version of its package: `1.5.0` of `ogx-1.5.0`.
+    pub fn version(&self) -> &str {
+        self.name.trim_start_matches("ogx-")
     }
 
     /// What the server keeps a store in that not every layout has, or keeps alike.

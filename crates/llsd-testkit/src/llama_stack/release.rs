@@ -16,11 +16,6 @@ const UNDER_TEST: &str = "LLSD_TEST_SERVERS";
 /// Releases of the table that are not run: others of their layout are.
 const NOT_RUN: [&str; 3] = ["ogx-1.1.3", "ogx-1.3.1", "ogx-1.4.1"];
 
-/// Up to which release, the oldest first, packages are installed that were uploaded before a date. The
-/// releases name few upper bounds, and with what came out after the last of them they no longer start.
-const UPLOADED_UNTIL: [(Release, &str); 2] =
-    [(Release::V0_7_3, "2026-07-29"), (Release::OGX_1_5_0, "2026-11-01")];
-
 /// A release of the server, by its name in the operator's own table of releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Release(&'static str);
@@ -100,28 +95,17 @@ impl Release {
 
     /// What the server says of itself, for example `0.7.3`.
     pub fn version(self) -> &'static str {
-        self.0.trim_start_matches("ogx-")
+        self.row().version()
     }
 
-    /// Nothing uploaded later is installed: the date in [`UPLOADED_UNTIL`] of the first release that is
-    /// not older.
+    /// Nothing uploaded later is installed.
     pub(super) fn newest_upload(self) -> &'static str {
-        let date = UPLOADED_UNTIL.iter().find(|(release, _)| self <= *release);
-        date.unwrap_or_else(|| panic!("UPLOADED_UNTIL in {} has no date for {self}", file!())).1
+        &self.row().installs_until
     }
 
     /// What to install, in the words of pip.
     pub(super) fn requirements(self) -> Vec<String> {
-        let package = if self.is_ogx() { "ogx" } else { "llama-stack" };
-        let mut requirements = vec![format!("{package}=={}", self.version())];
-        if self >= Self::V0_4_7 {
-            // A package of its own since 0.4, without an upper bound in the server's.
-            requirements.push(format!("{package}-api=={}", self.version()));
-        }
-        if self <= Self::OGX_1_0_4 {
-            // The server imports names that went away with the second major version.
-            requirements.push("mcp<2".to_owned());
-        }
+        let mut requirements = self.row().requirements(self.version());
         // What an image adds to the package for the providers that need no service outside.
         requirements
             .extend(["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"].map(Into::into));
@@ -177,18 +161,5 @@ impl FromStr for Release {
         }
         let known = all.into_iter().map(Self::name).collect::<Vec<_>>().join(", ");
         bail!("the server {text:?} is not known here; choose one of {known}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_release_has_a_date_up_to_which_its_packages_are_uploaded() {
-        assert!(UPLOADED_UNTIL.is_sorted_by(|left, right| left.0 < right.0));
-        for release in Release::all() {
-            assert!(!release.newest_upload().is_empty());
-        }
     }
 }

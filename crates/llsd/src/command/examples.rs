@@ -17,6 +17,13 @@ llsd init simple > stack.yaml
 llsd init high-availability -o stack.yaml  # never in the place of a file",
     ),
     (
+        "up",
+        "llsd up -f stack.yaml                      # on http://127.0.0.1:8321, until Ctrl-C
+llsd up -f stack.yaml --endpoint vllm=http://localhost:8000
+llsd up -f stack.yaml --env-file prod.env --port 9000
+llsd up -f stack.yaml --watch              # restart on a change that passes the preflight",
+    ),
+    (
         "render",
         "llsd render -f stack.yaml                  # every object that the operator would apply
 llsd render -f stack.yaml -o config        # config.yaml alone

@@ -41,6 +41,21 @@ const CODES: &[(&str, Meanings)] = &[
             (3, "a cluster, a registry or a service does not answer, or refuses"),
         ],
     ),
+    (
+        "up",
+        &[
+            (0, "it was asked to stop"),
+            (
+                1,
+                "problems of the file, the .env file or the configuration; or the server ended by itself",
+            ),
+            USAGE,
+            (
+                3,
+                "Python, a package or the port cannot be had, or something that only a cluster has is missing",
+            ),
+        ],
+    ),
     ("render", RENDERED),
     ("explain", PLANNED),
     ("validate", &[(0, "no problem"), PROBLEMS, USAGE, NO_CLUSTER]),

@@ -49,6 +49,11 @@ impl FileFlags {
         Ok(sources)
     }
 
+    /// As they were named.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     pub(super) fn is_stdin_named(&self) -> bool {
         self.files.iter().any(|file| file == Path::new("-"))
     }

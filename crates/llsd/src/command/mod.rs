@@ -42,6 +42,7 @@ mod runtime;
 mod schema;
 mod server;
 mod top;
+mod up;
 mod validate;
 mod version;
 mod waiting;
@@ -67,6 +68,7 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     Init(init::Arguments),
+    Up(up::Arguments),
     Render(render::Arguments),
     Explain(explain::Arguments),
     Validate(validate::Arguments),
@@ -110,6 +112,7 @@ impl Command {
         let printout = match self {
             Self::Run(arguments) => return run::run(arguments),
             Self::Init(arguments) => init::run(arguments),
+            Self::Up(arguments) => up::run(arguments),
             Self::Render(arguments) => render::run(arguments),
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),

@@ -31,6 +31,7 @@ mod render_samples;
 mod run_refuses;
 mod strict;
 mod support;
+mod up;
 mod validate_bounds;
 mod validate_finds_all;
 mod validate_mistakes;

@@ -23,4 +23,5 @@ mod start_again;
 mod start_program;
 mod state_is_kept;
 mod trusted_certificates;
+mod up;
 mod watched;
