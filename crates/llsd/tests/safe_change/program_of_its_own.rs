@@ -104,7 +104,15 @@ async fn a_server_keeps_its_own_copy_until_its_next_change_and_can_go_back_to_it
     assert_eq!(condition(&ready, "Ready")["status"], "True");
     assert!(namespace.get("ConfigMap", start_program::name()).await.is_some(), "it may go on");
 
+    // Without an operator the cluster deletes what has an owner, and an operator the rest once it is back.
+    let name = namespace.name;
+    operator.process.kill();
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     namespace.delete(DISTRIBUTION, "llama").await;
     namespace.until_gone("ConfigMap", &own).await;
+    namespace.until_gone("Deployment", "llama").await;
+    assert!(namespace.get("ConfigMap", start_program::name()).await.is_some());
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name };
     namespace.until_gone("ConfigMap", start_program::name()).await;
 }
