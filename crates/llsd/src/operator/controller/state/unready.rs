@@ -1,6 +1,6 @@
 //! How often a server that is not ready is looked at. What becomes of its Deployment is watched, but what is in the way
 //! of its pods is not: a watch of all pods would cost a cluster of thousands of healthy servers more than these looks
-//! cost a few that are not (docs/performance.md has the figures).
+//! cost a few that are not (docs/performance.md compares the two).
 
 use std::time::Duration;
 
