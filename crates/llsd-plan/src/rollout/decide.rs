@@ -111,7 +111,7 @@ pub fn decide<'a>(
             records::note_who_serves(deployment, live);
             records::note_unproven(deployment, live, &resource.status, running.now);
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
-            wave::note(deployment, live, &running.turn);
+            wave::note(deployment, live, &running.turn, running.now);
         }
     }
     let tampered = shared::tampered(&planned, &running.objects);

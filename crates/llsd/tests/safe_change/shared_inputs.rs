@@ -76,6 +76,14 @@ impl World {
         .await;
     }
 
+    /// Waits until all servers are ready, and nothing waits.
+    async fn until_ready(&self) {
+        for server in &self.servers {
+            let ready = self.namespace().until_ready(server).await;
+            assert!(condition(&ready, "UpdatePending").is_null(), "{ready}");
+        }
+    }
+
     /// Waits until some server says that the change is stopped.
     async fn until_stopped(&self) -> String {
         let stopped = Mutex::new(String::new());
@@ -180,10 +188,7 @@ async fn servers_with_volumes_are_never_down_beyond_the_budget_and_others_wait_w
     // All of them, with no trouble.
     let before = world.replace_bundle("second").await;
     world.until_changed(&before, 12).await;
-    for server in &world.servers {
-        let ready = world.namespace().until_ready(server).await;
-        assert!(condition(&ready, "UpdatePending").is_null(), "{ready}");
-    }
+    world.until_ready().await;
     assert!(outages.most().len() <= 2, "{:?}", outages.most());
 
     // Two fail: the others serve as before, and say why.
@@ -224,9 +229,7 @@ async fn servers_with_volumes_are_never_down_beyond_the_budget_and_others_wait_w
     let retried = llsd(&world.namespace(), &["rollout", "retry", "--all"]).await;
     assert!(retried.status.success(), "{}", said(&retried));
     world.until_changed(&before, 12).await;
-    for server in &world.servers {
-        world.namespace().until_ready(server).await;
-    }
+    world.until_ready().await;
     let is_asked = |server: &String| asked.contains(server) || failed.contains(server);
     let others = outages.most().into_iter().filter(|server| !is_asked(server));
     assert!(others.count() <= 2, "{:?}", outages.most());
@@ -259,7 +262,5 @@ async fn a_stopped_change_continues_after_a_retry_and_with_another_value() {
     world.operator.kubelet.decide(|_| PodState::Ready);
     world.replace_bundle("third").await;
     world.until_changed(&before, 6).await;
-    for server in &world.servers {
-        world.namespace().until_ready(server).await;
-    }
+    world.until_ready().await;
 }

@@ -20,13 +20,14 @@ pub enum SharedChange {
 
 /// Compares a planned Deployment with what the live one was made from. `is_used_by_others` says of an object
 /// whether another resource names it, `has_cluster_bundle` whether the cluster gives certificate authorities to
-/// the namespace.
+/// the namespace, `at` what time it is.
 pub fn shared_change(
     resource: &Resource,
     planned: &PlannedObject,
     live: Option<&LiveObject>,
     has_cluster_bundle: bool,
     is_used_by_others: impl Fn(&Source) -> bool,
+    at: i64,
 ) -> SharedChange {
     let annotations = &planned.json["metadata"]["annotations"];
     let live = live.filter(|live| !live.deleting).and_then(LiveObject::deployment);
@@ -48,6 +49,7 @@ pub fn shared_change(
     let inputs = shared.iter().filter_map(|part| Some(named(part, now.get(part)?, namespace)));
     let wave = Wave {
         inputs: inputs.collect(),
+        at,
         was_back: live.rolled_back.is_some(),
         forgiven: !own.iter().all(|part| is_word(part)),
     };
@@ -106,7 +108,7 @@ mod tests {
         }
         let (_, live) = LiveObject::parse(ObjectKind::Deployment, &live).unwrap();
         let is_used = |source: &Source| source.name == "keys";
-        shared_change(&resource, &planned, Some(&live), true, is_used)
+        shared_change(&resource, &planned, Some(&live), true, is_used, 0)
     }
 
     fn changed(part: &str) -> String {

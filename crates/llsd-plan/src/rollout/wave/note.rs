@@ -15,11 +15,12 @@ pub(in crate::rollout) fn note(
     planned: &mut PlannedObject,
     live: Option<&DeploymentDetail>,
     turn: &Turn,
+    now: i64,
 ) {
     let annotations = &mut planned.json["metadata"]["annotations"];
     let record = match (turn, live) {
         (Turn::Taken(wave), _) => json!(wave.text()),
-        (Turn::NotNeeded | Turn::Waiting(_), Some(live)) => carried_on(annotations, live),
+        (Turn::NotNeeded | Turn::Waiting(_), Some(live)) => carried_on(annotations, live, now),
         (Turn::NotNeeded | Turn::Waiting(_), None) => Value::Null,
     };
     if let Some(annotations) = annotations.as_object_mut() {
@@ -28,11 +29,11 @@ pub(in crate::rollout) fn note(
 }
 
 /// The record as it was, or what a change of the server's own makes of it.
-fn carried_on(planned: &Value, live: &DeploymentDetail) -> Value {
+fn carried_on(planned: &Value, live: &DeploymentDetail, now: i64) -> Value {
     let Some(record) = live.wave.as_deref() else { return Value::Null };
-    let now = planned[labels::INPUTS].as_str().map(Inputs::parse).unwrap_or_default();
+    let inputs = planned[labels::INPUTS].as_str().map(Inputs::parse).unwrap_or_default();
     let recorded = live.inputs.as_deref().map(Inputs::parse).unwrap_or_default();
-    let mut changes = now.changes(&recorded).peekable();
+    let mut changes = inputs.changes(&recorded).peekable();
     if changes.peek().is_none() {
         return json!(record);
     }
@@ -40,7 +41,8 @@ fn carried_on(planned: &Value, live: &DeploymentDetail) -> Value {
     // To try the same again, with pods that do not start again, only says that others need not wait for it.
     let same_pods = live.template.as_deref() == planned[labels::TEMPLATE_HASH].as_str();
     let forgiven = !changes.all(is_word) || same_pods && live.rolled_back.is_none();
-    json!(Wave { forgiven, ..wave }.text())
+    let at = if same_pods { wave.at } else { now };
+    json!(Wave { at, forgiven, ..wave }.text())
 }
 
 #[cfg(test)]
@@ -77,7 +79,7 @@ mod tests {
         let json = json!({"metadata": {"annotations": annotations}});
         let mut planned =
             PlannedObject { kind: ObjectKind::Deployment, name: "llama".into(), json };
-        note(&mut planned, Some(live), turn);
+        note(&mut planned, Some(live), turn, 0);
         planned.json["metadata"]["annotations"][labels::WAVE].as_str().map(Wave::parse)
     }
 

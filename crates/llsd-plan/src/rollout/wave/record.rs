@@ -12,6 +12,8 @@ use crate::rollout::rollback::{GOOD_AFTER, Return};
 pub struct Wave {
     /// The inputs, each with the hash that is new; those of a namespace's objects with that namespace.
     pub inputs: Vec<String>,
+    /// When it reached the server, in seconds.
+    pub at: i64,
     /// The server ran an earlier state already when the change reached it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub was_back: bool,
@@ -58,9 +60,11 @@ impl Member {
     /// `None` where no shared change reached the server, or it runs with it.
     pub fn from_deployment(deployment: &DeploymentDetail) -> Option<Self> {
         let wave = Wave::parse(deployment.wave.as_deref()?);
-        let DeploymentDetail { state, completed_at, unavailable_since, .. } = deployment;
+        let DeploymentDetail { state, unavailable_since, .. } = deployment;
+        // With `Recreate` Kubernetes speaks of the rollout before until the old pods are gone.
+        let completed_at = deployment.completed_at.filter(|completed| *completed >= wave.at);
         // What breaks down right after its rollout was complete is of its making.
-        let fell = unavailable_since.zip(*completed_at).is_some_and(|(since, completed)| {
+        let fell = unavailable_since.zip(completed_at).is_some_and(|(since, completed)| {
             (0..GOOD_AFTER).contains(&(since - completed)) && state.available < state.wanted
         });
         // Once complete, whatever happens to its pods has other reasons.
@@ -121,6 +125,10 @@ mod tests {
         assert_eq!(told(&asleep), None);
         let later = DeploymentDetail { unavailable_since: Some(500), ..live(0, Some(100)) };
         assert_eq!(told(&later), None, "it is down for another reason");
+        let recent = Wave { at: 130, ..wave() };
+        let mut recreated = DeploymentDetail { wave: Some(recent.text().into()), ..later };
+        recreated.state.updated = 0;
+        assert_eq!(told(&recreated), Some((true, false)), "its old pod goes first");
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub fn take(
     let key = &resource.key;
     let is_used_by_others = |source: &Source| context.cache.is_named_by_another(key, source);
     let has_cluster_bundle = context.bundles.is_in(&key.namespace);
-    let change = shared_change(resource, planned, live, has_cluster_bundle, is_used_by_others);
+    let change =
+        shared_change(resource, planned, live, has_cluster_bundle, is_used_by_others, state.now);
     let preflight = state.preflight.as_ref();
     match change {
         SharedChange::None => Turn::NotNeeded,
