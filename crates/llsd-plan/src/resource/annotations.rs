@@ -26,7 +26,7 @@ pub const SKIP: &str = "skip";
 pub(super) fn warn_of_preflight(value: Option<&str>, findings: &mut Findings) {
     let Some(value) = value.filter(|value| !value.is_empty() && *value != SKIP) else { return };
     let path = FieldPath::root().key("metadata").key("annotations").key(PREFLIGHT);
-    let message = format!("{value:?} has no effect, and changes are judged as usual");
-    let remedy = format!("write `{SKIP}` to roll changes out unjudged, or remove the annotation");
+    let message = format!("{value:?} has no effect, and changes are checked as usual");
+    let remedy = format!("write `{SKIP}` to roll changes out unchecked, or remove the annotation");
     findings.warning(&path, Reason::Ignored, message, remedy);
 }

@@ -167,7 +167,7 @@ pub(super) fn preflight(preflight: &Preflight) -> String {
         }
         State::Waiting(_) => {
             return format!(
-                "{CHECKING}, and waits for its turn. The annotation {PREFLIGHT}: {SKIP} rolls it out now, unjudged"
+                "{CHECKING}, and waits for its turn. The annotation {PREFLIGHT}: {SKIP} rolls it out now, unchecked"
             );
         }
         State::Asking(None, _) => return CHECKING.to_owned(),

@@ -28,7 +28,7 @@ const LOOK: RangeInclusive<i64> = 2..=15;
 const LOOK_AT_WAITING: i64 = 300;
 
 const SKIPPED: &str =
-    "the annotation llamastack.io/preflight asks for that; remove it to have later changes judged";
+    "the annotation llamastack.io/preflight asks for that; remove it to have later changes checked";
 const NO_SLOT: &str = "other changes have their turn first";
 
 /// What is known of the asking.
