@@ -117,14 +117,14 @@ pub async fn children(context: Arc<Context>, kind: ObjectKind, watch: Watch) {
             Event::InitDone => {
                 let woken =
                     context.cache.keep_objects(kind, &listed, |key| part.holds(&key.namespace));
-                context.wake(&woken);
+                wake_owners(&context, &woken);
                 listed = HashSet::new();
                 None
             }
             Event::Delete(object) => context.cache.remove_object(kind, &object.json),
         };
         if let Some(key) = woken {
-            wake(&context, &[key]);
+            wake_owners(&context, &[key]);
         }
         if kind == ObjectKind::Job {
             context.pass_slots_on();
@@ -218,7 +218,8 @@ pub async fn mirrors(context: Arc<Context>, api: facts::Api, kind: &'static str,
     follow(&context, watch, api, Config::default().page_size(PAGE), take).await;
 }
 
-fn wake(context: &Context, keys: &[Key]) {
+/// Wakes those that objects belong to: resources, or a namespace whose resources share what is missing now.
+fn wake_owners(context: &Context, keys: &[Key]) {
     for key in keys {
         context.queue.add(key);
         let namespace = &key.namespace;
