@@ -54,7 +54,7 @@ impl World {
         deployments.iter().map(|it| (name_of(it).to_owned(), bundle_of(it).to_owned())).collect()
     }
 
-    /// Puts another authority into the bundle; how its copy for a server is not named.
+    /// Puts another authority into the bundle; the copies that the servers' pods mounted before that.
     async fn replace_bundle(&self, authority_name: &str) -> BTreeMap<String, String> {
         let before = self.bundles().await;
         self.namespace()
@@ -76,11 +76,17 @@ impl World {
         .await;
     }
 
-    /// Waits until all servers are ready, and nothing waits.
+    /// Waits until all servers are ready, and nothing waits. One that waits is ready, too.
     async fn until_ready(&self) {
         for server in &self.servers {
-            let ready = self.namespace().until_ready(server).await;
-            assert!(condition(&ready, "UpdatePending").is_null(), "{ready}");
+            let has_it_all = |now: &Value| {
+                condition(now, "Ready")["status"] == "True"
+                    && condition(now, "UpdatePending").is_null()
+            };
+            let namespace = self.namespace();
+            namespace
+                .until(DISTRIBUTION, server, "is ready and waits for nothing", has_it_all)
+                .await;
         }
     }
 
