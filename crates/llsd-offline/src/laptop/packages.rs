@@ -20,7 +20,7 @@ pub struct InstalledType {
     pub kind: String,
     /// In the words of pip, perhaps with options.
     pub packages: Vec<String>,
-    /// What importing its code lacks with what is installed, where that was tried.
+    /// The package that its code lacks with what is installed, where that was tried.
     pub missing: Option<String>,
 }
 
@@ -92,10 +92,7 @@ fn why_not(known: &InstalledType) -> Option<String> {
     if needs_pytorch(known) {
         return Some("it needs PyTorch".to_owned());
     }
-    known.missing.as_ref().map(|missing| {
-        let module = missing.strip_prefix("No module named ").map(|name| name.trim_matches('\''));
-        module.map_or_else(|| missing.clone(), |module| format!("it needs the package {module}"))
-    })
+    known.missing.as_ref().map(|package| format!("it needs {package}"))
 }
 
 fn needs_pytorch(known: &InstalledType) -> bool {
@@ -131,7 +128,8 @@ mod tests {
 
     fn provider(api: &str, kind: &str) -> ListedProvider {
         let id = kind.rsplit("::").next().unwrap().to_owned();
-        ListedProvider { api: api.to_owned(), id, kind: kind.to_owned(), condition: None }
+        let (api, kind) = (api.to_owned(), kind.to_owned());
+        ListedProvider { api, id, kind, condition: None, variables: BTreeSet::new() }
     }
 
     fn known(api: &str, kind: &str, packages: &[&str], missing: Option<&str>) -> InstalledType {
@@ -149,31 +147,11 @@ mod tests {
     fn types() -> Vec<InstalledType> {
         vec![
             known("inference", "remote::vllm", &[], None),
-            known(
-                "inference",
-                "remote::ollama",
-                &["ollama", "aiohttp"],
-                Some("No module named 'ollama'"),
-            ),
+            known("inference", "remote::ollama", &["ollama", "aiohttp"], Some("ollama")),
             known("inference", "inline::sentence-transformers", &[TORCH, "einops"], None),
-            known(
-                "inference",
-                "remote::together",
-                &["together>=2"],
-                Some("No module named 'together'"),
-            ),
-            known(
-                "vector_io",
-                "inline::faiss",
-                &["faiss-cpu", "chardet"],
-                Some("No module named 'chardet'"),
-            ),
-            known(
-                "vector_io",
-                "remote::qdrant",
-                &["qdrant-client"],
-                Some("No module named 'qdrant_client'"),
-            ),
+            known("inference", "remote::together", &["together>=2"], Some("together>=2")),
+            known("vector_io", "inline::faiss", &["faiss-cpu", "chardet"], Some("chardet")),
+            known("vector_io", "remote::qdrant", &["qdrant-client"], Some("qdrant_client")),
             known("responses", "inline::builtin", &["matplotlib", "pandas"], None),
         ]
     }
@@ -190,8 +168,8 @@ mod tests {
             choice.without.providers.iter().map(|it| (&*it.id, &*it.why)).collect();
         let expected = [
             ("sentence-transformers", "it needs PyTorch"),
-            ("together", "it needs the package together"),
-            ("qdrant", "it needs the package qdrant_client"),
+            ("together", "it needs together>=2"),
+            ("qdrant", "it needs qdrant_client"),
         ];
         assert_eq!(left, expected);
         assert_eq!(choice.without.apis, BTreeSet::new());

@@ -8,6 +8,7 @@ use llsd_plan::facts::Facts;
 use llsd_plan::plan::parse_and_plan;
 use llsd_plan::problems::{FieldPath, Problem, Reason};
 use llsd_plan::releases::api_name;
+use llsd_plan::validate::validate;
 use serde_json::{Value, json};
 
 use super::adapted::{Endpoints, adapt};
@@ -50,6 +51,8 @@ pub struct Here {
     pub providers: Vec<ListedProvider>,
     /// Ids of providers that the resource lists or refers to.
     pub named: BTreeSet<String>,
+    /// The names of the variables that the `.env` file sets.
+    set: BTreeSet<String>,
     /// The configuration is a file of the user's own.
     pub is_own_file: bool,
     /// Warnings, ready to be printed.
@@ -59,7 +62,9 @@ pub struct Here {
 impl Here {
     /// Whether the resource asks for a provider, or the user has switched it on. The others are the base's.
     pub fn is_meant(&self, provider: &ListedProvider) -> bool {
-        self.is_own_file || provider.condition.is_some() || self.named.contains(&provider.id)
+        let is_switched_on =
+            || provider.condition.is_some() || !provider.variables.is_disjoint(&self.set);
+        self.is_own_file || self.named.contains(&provider.id) || is_switched_on()
     }
 }
 
@@ -79,6 +84,7 @@ pub fn plan_here(mut input: Input, wishes: &Wishes) -> Result<Here, Refused> {
     let adapted = adapt(&object, &wishes.endpoints);
     adapted.findings.problems.into_iter().for_each(|problem| examined.refuse(problem));
     adapted.findings.warnings.into_iter().for_each(|warning| examined.warn(warning));
+    refuse_replaced(&adapted.object, wishes, &mut examined);
     let planning = parse_and_plan(&adapted.object, &facts);
     examined.planned_as(planning, adapted.object, &facts.image);
     let Some(planned) = examined.planned.take().filter(|_| !input.is_refused(&[])) else {
@@ -94,7 +100,20 @@ pub fn plan_here(mut input: Input, wishes: &Wishes) -> Result<Here, Refused> {
         return Err(refused(&input, &[examined]));
     };
     let port = port.and_then(|port| u16::try_from(port).ok());
-    Ok(Here { port, warnings: report.findings(), ..here })
+    Ok(Here { port, set: wishes.set.clone(), warnings: report.findings(), ..here })
+}
+
+/// Endpoints of the command line are held to the rules of those in the file.
+fn refuse_replaced(object: &Value, wishes: &Wishes, examined: &mut Examined) {
+    if wishes.endpoints.is_empty() {
+        return;
+    }
+    for problem in validate(object).problems {
+        let mut said = examined.resource.summary.problems.iter();
+        if !said.any(|finding| finding.problem.message == problem.message) {
+            examined.refuse(problem);
+        }
+    }
 }
 
 /// Something is wrong, or else missing.
@@ -182,6 +201,7 @@ fn here(planned: &Planned, facts: &Facts, examined: &mut Examined) -> Option<Her
         fields: fields.collect(),
         coerces: coerces.or(merged.map(|it| it.coerces_variables)).unwrap_or_default(),
         port: None,
+        set: BTreeSet::new(),
         release: InstalledRelease::of(plan, facts.image.release.as_deref()),
         named: named_providers(&planned.object),
         is_own_file: planned.object.pointer("/spec/overrideConfig").is_some(),
@@ -236,10 +256,13 @@ mod tests {
 
     #[test]
     fn a_variable_of_the_env_file_switches_a_provider_of_the_base_on() {
-        let wishes = Wishes { set: ["OLLAMA_URL".to_owned()].into(), ..Wishes::default() };
+        let set = ["OLLAMA_URL", "TOGETHER_API_KEY"].map(str::to_owned).into();
+        let wishes = Wishes { set, ..Wishes::default() };
         let here = planned(STACK, &wishes).unwrap();
         let ollama = here.providers.iter().find(|it| it.id == "ollama").unwrap();
         assert!(here.is_meant(ollama));
+        assert!(here.is_meant(here.providers.iter().find(|it| it.id == "together").unwrap()));
+        assert!(!here.is_meant(here.providers.iter().find(|it| it.id == "anthropic").unwrap()));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! How much the generated file configures, for the status: entries whose variable nothing sets are
 //! not there when the server runs, so they do not count.
 
+use std::collections::BTreeSet;
+
 use super::draft::{Draft, entry_id};
 use super::registered::KINDS;
-use crate::server::substitution::EffectiveId;
+use crate::server::substitution::{self, EffectiveId};
 use llsd_yaml::document::{self, Node, Origin};
 
 /// Entries of the generated file.
@@ -44,6 +46,8 @@ pub struct ListedProvider {
     pub kind: String,
     /// The variable that switches it on, where one does.
     pub condition: Option<String>,
+    /// All that it refers to.
+    pub variables: BTreeSet<String>,
 }
 
 /// The providers of a whole configuration, those that are switched off by a variable among them. None of a text
@@ -56,7 +60,9 @@ pub fn listed_providers(text: &str) -> Vec<ListedProvider> {
         let listed = entries.items().iter().filter_map(|entry| {
             let EffectiveId { id, condition } = entry_id(entry)?;
             let kind = entry.get_str("provider_type")?.to_owned();
-            Some(ListedProvider { api: api.clone(), id, kind, condition })
+            let mut variables = BTreeSet::new();
+            substitution::variables_of(entry, &mut variables);
+            Some(ListedProvider { api: api.clone(), id, kind, condition, variables })
         });
         listed.collect::<Vec<_>>()
     };

@@ -14,8 +14,8 @@ use crate::support::{Run, repository};
 const HEAD: &str = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: demo}\nspec:\n";
 const STARTER: &str = "  distribution: {name: starter}\n";
 const VLLM: &str = "  providers: {inference: {provider: vllm, endpoint: \"http://127.0.0.1:1\"}}\n";
-const WITH_KEYS: &str = "  providers:\n    inference:\n    - {provider: vllm, endpoint: \"http://127.0.0.1:1\", \
-                         apiKey: {name: keys, key: vllm}}\n    - {provider: openai, apiKey: {name: keys, key: openai}}\n";
+const WITH_KEYS: &str = "  providers:\n    inference:\n    - {id: vllm, provider: vllm, endpoint: \"http://127.0.0.1:1\", \
+                         apiKey: {name: keys, key: vllm}}\n    - {id: openai, provider: openai, apiKey: {name: keys, key: openai}}\n";
 
 /// A folder with a resource, whose programs are those that the test puts there.
 struct Laptop {

@@ -21,21 +21,21 @@ def main() -> None:
     restored = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True, **restored)
 
-    def signal_all(number: int) -> None:
+    def kill_all() -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(server.pid, number)
+            os.killpg(server.pid, signal.SIGKILL)
 
     def end_with_stdin() -> None:
         while os.read(0, 1):
             pass
-        signal_all(signal.SIGTERM)
-        timer = threading.Timer(GRACE_SECONDS, signal_all, [signal.SIGKILL])
+        server.terminate()  # not what it started, which it may be about to end itself
+        timer = threading.Timer(GRACE_SECONDS, kill_all)
         timer.daemon = True
         timer.start()
 
     threading.Thread(target=end_with_stdin, daemon=True).start()
     code = server.wait()
-    signal_all(signal.SIGKILL)  # workers outlive a server that was killed
+    kill_all()  # workers outlive a server that was killed
     os._exit(code if code >= 0 else 128 - code)
 
 

@@ -3,13 +3,15 @@ its code can be imported with what is installed.
 
 Needs `preflight.py` and what it imports on its path. With the argument `imports`, each type is tried in a process of its
 own, because some imports end theirs. Standard output: a JSON list of {"api", "type", "packages", "missing"}; `missing`
-says what an import lacks, and is null where nothing is missing or nothing was tried.
+names the package that it lacks, and is null where nothing is missing or nothing was tried.
 """
 
 import contextlib
+import importlib.metadata
 import json
 import logging
 import os
+import re
 import sys
 import warnings
 
@@ -33,10 +35,24 @@ def missing(server, spec) -> str | None:
     try:
         server.class_of(spec.config_class)
         preflight.import_provider(spec)
+    except ModuleNotFoundError as error:
+        return error.name or str(error)
     except ImportError as error:
-        return " ".join(str(error).split())[:200]
+        return f"another version of {error.name}"
     except Exception:  # its own code says more when it runs
         return None
+    # Those of a service ask for what they use, some of them for what they only import when the server starts.
+    return absent(spec) if spec.provider_type.startswith("remote::") else None
+
+
+def absent(spec) -> str | None:
+    """The first of its packages that is not installed."""
+    for package in packages(spec):
+        name = re.match(r"[A-Za-z0-9._-]+", package)
+        try:
+            importlib.metadata.version(name.group())
+        except (importlib.metadata.PackageNotFoundError, AttributeError):
+            return package
     return None
 
 

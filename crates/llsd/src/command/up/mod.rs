@@ -19,9 +19,9 @@ pub(super) use arguments::Arguments;
 use super::runtime::runtime;
 use super::{Exit, Printout};
 use say::{raw, say};
-use server::{Launch, Server};
+use server::{Launch, LocalServer};
 use session::Session;
-use stack::Files;
+use stack::StackFiles;
 use stop::Stop;
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
@@ -36,7 +36,7 @@ async fn up(arguments: &Arguments) -> Result<Printout, Printout> {
     let begun = Instant::now();
     let mut stop = Stop::new()
         .map_err(|error| Printout::usage(&format!("cannot wait for signals: {error}")))?;
-    let files = Files::read(arguments)?;
+    let files = StackFiles::read(arguments)?;
     let session = Session::new(arguments)?;
     let launch = tokio::select! {
         launch = session.prepare(&files, None) => launch?,
@@ -55,9 +55,9 @@ async fn up(arguments: &Arguments) -> Result<Printout, Printout> {
 /// What runs, and what it was made from.
 struct Running {
     /// Nothing after it ended by itself, until a file changes.
-    server: Option<Server>,
+    server: Option<LocalServer>,
     launch: Launch,
-    files: Files,
+    files: StackFiles,
 }
 
 async fn serve(
@@ -92,7 +92,7 @@ async fn serve(
     }
 }
 
-async fn until_it_ends(server: &mut Option<Server>) -> String {
+async fn until_it_ends(server: &mut Option<LocalServer>) -> String {
     match server {
         Some(server) => match server.ended().await {
             Ok(status) => status.to_string(),
@@ -103,7 +103,7 @@ async fn until_it_ends(server: &mut Option<Server>) -> String {
 }
 
 /// Takes the changed files over, if they make a server that starts.
-async fn change(session: &Session<'_>, running: &mut Running, files: Files) {
+async fn change(session: &Session<'_>, running: &mut Running, files: StackFiles) {
     let begun = Instant::now();
     say("a file changed");
     let serving = running.server.is_some().then_some(running.launch.port);

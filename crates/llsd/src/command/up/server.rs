@@ -118,12 +118,12 @@ impl Launch {
         })
     }
 
-    pub(super) fn start(&self, programs: &Programs) -> io::Result<Server> {
+    pub(super) fn start(&self, programs: &Programs) -> io::Result<LocalServer> {
         let mut command = self.command(programs, "config.yaml")?;
         command.arg(programs.guard()).arg(self.environment.python()).arg(programs.launch());
         // A terminal's Ctrl-C goes to this process alone, which then ends the server.
         command.args(&self.arguments).stdin(Stdio::piped()).process_group(0);
-        Ok(Server { guard: command.spawn()?, port: self.port })
+        Ok(LocalServer { guard: command.spawn()?, port: self.port })
     }
 }
 
@@ -139,13 +139,13 @@ impl fmt::Debug for Launch {
 
 /// A running server. Dropped, it ends a moment later.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct LocalServer {
     /// Ends the server when its standard input is closed.
     guard: Child,
     port: u16,
 }
 
-impl Server {
+impl LocalServer {
     /// Waits until it answers; the error is how it ended before.
     pub(super) async fn ready(&mut self) -> Result<(), ExitStatus> {
         loop {

@@ -12,8 +12,8 @@ use super::environment::{Environment, Environments};
 use super::folders;
 use super::programs::Programs;
 use super::say::{raw, say, with_remedy};
-use super::server::{Launch, Server, is_taken};
-use super::stack::{Files, Stack, problems};
+use super::server::{Launch, LocalServer, is_taken};
+use super::stack::{Stack, StackFiles, problems};
 use super::tokenizer;
 use crate::command::{Exit, Printout};
 
@@ -44,7 +44,7 @@ impl<'a> Session<'a> {
     /// of this command has.
     pub(super) async fn prepare(
         &self,
-        files: &Files,
+        files: &StackFiles,
         serving: Option<u16>,
     ) -> Result<Launch, Printout> {
         let first = files.plan(Without::default())?;
@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
     }
 
     /// Starts it, and waits until it answers. The error says how it ended.
-    pub(super) async fn start(&self, launch: &Launch) -> Result<Server, String> {
+    pub(super) async fn start(&self, launch: &Launch) -> Result<LocalServer, String> {
         let mut server = launch.start(&self.programs).map_err(|error| error.to_string())?;
         match server.ready().await {
             Ok(()) => Ok(server),
@@ -141,11 +141,11 @@ impl<'a> Session<'a> {
     }
 
     /// The files, once they are others than these. What cannot be read is said, once.
-    pub(super) async fn changed(&self, files: &Files) -> Files {
+    pub(super) async fn changed(&self, files: &StackFiles) -> StackFiles {
         let mut said = String::new();
         loop {
             sleep(LOOK).await;
-            match Files::read(self.arguments) {
+            match StackFiles::read(self.arguments) {
                 Ok(new) if new.is_same(files) => said.clear(),
                 Ok(new) => return new,
                 Err(wrong) if wrong.stderr == said => {}

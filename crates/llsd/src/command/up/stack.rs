@@ -18,7 +18,7 @@ use crate::command::{Exit, Printout};
 
 /// All that was read. Two that are equal give the same server.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct StackFiles {
     input: Input,
     endpoints: Endpoints,
     env: EnvFile,
@@ -35,7 +35,7 @@ pub(super) struct Stack {
     pub(super) warnings: String,
 }
 
-impl Files {
+impl StackFiles {
     /// Reads everything, so that a mistyped name is not lost among findings.
     pub(super) fn read(arguments: &Arguments) -> Result<Self, Printout> {
         let sources = arguments.files.open_all(arguments.facts.files())?;
