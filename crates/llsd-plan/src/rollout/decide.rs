@@ -95,25 +95,10 @@ pub fn decide<'a>(
     let mut rollout = Rollout { preflight, waiting, ..Rollout::default() };
     let fewest = fewest_scaled(&planned);
     let mut planned = planned;
-    let mut is_open = false;
-    if let Some(deployment) =
-        planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment)
-    {
-        let live = running.counterpart(deployment).and_then(LiveObject::deployment);
-        contention::note_takeover(deployment, live, running.now);
-        let wanted = deployment.json["spec"]["template"].clone();
-        rollout.keep_template(resource, deployment, image_override, running);
-        let template = &deployment.json["spec"]["template"];
-        is_open = !rollout.only_marks && guard::is_open_meanwhile(&wanted, template, live);
-        rollout.causes = causes::of_template(deployment, live, rollout.kept.as_ref());
-        if !rollout.only_marks {
-            old_pods_first::let_old_pods_go(deployment, live);
-            records::note_who_serves(deployment, live);
-            records::note_unproven(deployment, live, &resource.status, running.now);
-            storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
-            wave::note(deployment, live, &running.turn, running.now);
-        }
-    }
+    let is_open =
+        planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment).is_some_and(
+            |deployment| rollout.settle_template(resource, deployment, image_override, running),
+        );
     let tampered = shared::tampered(&planned, &running.objects);
     rollout.decisions.extend(tampered.into_iter().map(Decision::refused));
     for object in planned {
@@ -205,6 +190,32 @@ impl ClusterState {
 }
 
 impl<'a> Rollout<'a> {
+    /// The template and the records of the Deployment; whether the server answers all clients until it has changed.
+    fn settle_template(
+        &mut self,
+        resource: &Resource,
+        deployment: &mut PlannedObject,
+        image_override: Option<&str>,
+        running: &'a ClusterState,
+    ) -> bool {
+        let live = running.counterpart(deployment).and_then(LiveObject::deployment);
+        contention::note_takeover(deployment, live, running.now);
+        let wanted = deployment.json["spec"]["template"].clone();
+        self.keep_template(resource, deployment, image_override, running);
+        self.causes = causes::of_template(deployment, live, self.kept.as_ref());
+        if self.only_marks {
+            return false;
+        }
+        let template = &deployment.json["spec"]["template"];
+        let is_open = guard::is_open_meanwhile(&wanted, template, live);
+        old_pods_first::let_old_pods_go(deployment, live);
+        records::note_who_serves(deployment, live);
+        records::note_unproven(deployment, live, &resource.status, running.now);
+        storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
+        wave::note(deployment, live, &running.turn, running.now);
+        is_open
+    }
+
     /// Puts the template that stays in the place of the planned one.
     fn keep_template(
         &mut self,

@@ -144,7 +144,7 @@ impl Outages {
                 };
                 let mut most = seen.lock().unwrap();
                 if down.len() > most.len() {
-                    *most = down.clone();
+                    most.clone_from(&down);
                 }
             }
         });
