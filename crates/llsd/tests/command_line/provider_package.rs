@@ -112,7 +112,7 @@ async fn what_cannot_be_a_provider_is_refused_before_anything_is_written() {
     arguments[5] = "acme";
     let run = person.provider(&arguments).await;
     assert_eq!(run.code, 1);
-    for words in ["acme_provider/x.py is not what RECORD says", "acme is no provider type"] {
+    for words in ["acme_provider/x.py is not what RECORD says", "acme is not a provider type"] {
         assert!(run.stderr.contains(words), "{}", run.stderr);
     }
     fs::remove_dir_all(&folder).unwrap();

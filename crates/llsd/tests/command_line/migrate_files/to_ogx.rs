@@ -67,6 +67,6 @@ fn a_release_that_nobody_can_be_moved_to_is_a_wrong_call() {
     for release in ["ogx-1.4", "0.7.3", "ogx"] {
         let refused = run(&["migrate", "--to", release, "-f", "-"], STARTER);
         assert_eq!(refused.code, 2, "{}", refused.stderr);
-        assert!(refused.stderr.contains("known is ogx-1.5.0"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("use ogx-1.5.0"), "{}", refused.stderr);
     }
 }
