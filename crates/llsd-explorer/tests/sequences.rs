@@ -40,6 +40,19 @@ fn what_leads_to_the_pods_follows_those_that_serve() {
 }
 
 #[test]
+fn what_leads_to_the_pods_follows_those_that_serve_also_while_nothing_can_be_planned() {
+    let moved = [Step::EditPort, Step::Upgrade, Step::Settle];
+    let back = [&moved[..], &[Step::Registry, Step::RollBack]].concat();
+    assert_eq!(run(&back), Ok(()));
+    // What people change meanwhile waits, and does not keep it from that.
+    assert_eq!(run(&[&back[..], &[Step::Tick, Step::EditHost]].concat()), Ok(()));
+    // Once pods are missing again, it does not lead back to those of before.
+    let missing = [Step::Settle, Step::LeaveScale, Step::Quota, Step::Tick, Step::Autoscale(2)];
+    let planned = [Step::Tick, Step::Tick, Step::Registry];
+    assert_eq!(run(&[&back[..], &missing, &planned].concat()), Ok(()));
+}
+
+#[test]
 fn a_lost_label_rolls_out_nothing_that_was_refused() {
     assert_eq!(run(&[Step::Edit(Mood::Refused), Step::LoseLabel]), Ok(()));
     assert_eq!(run(&[Step::Edit(Mood::Broken), Step::Settle, Step::LoseLabel]), Ok(()));

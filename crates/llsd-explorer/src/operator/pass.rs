@@ -7,10 +7,11 @@ use llsd_plan::objects::ObjectKind;
 use llsd_plan::plan::{Plan, Planning};
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::preflight::{Preflight, State};
-use llsd_plan::rollout::{self, WriteFailure};
+use llsd_plan::rollout::{self, Rollout, WriteFailure};
 use llsd_plan::status::{Applied, Applying, Pass};
+use serde_json::Value;
 
-use super::planning::{Planned, planned};
+use super::planning::{Planned, facts_without_image, planned};
 use super::report::report;
 use super::survey::{DEADLINE, job_object, survey, survey_failed};
 use super::write::{Outcome, of_decision, write};
@@ -109,7 +110,9 @@ fn decide(world: &mut World, found: &[LiveObject]) -> Option<Decided> {
     world.is_unplanned = !matches!(planned.planning, Planning::Planned(_));
     let Planning::Planned(plan) = &planned.planning else {
         release_claims(world, &resource, &objects);
-        take_back(world, &planned, &resource, objects);
+        if !take_back(world, &planned, &resource, objects.clone()) {
+            follow_pods(world, &planned, &resource, &objects);
+        }
         let pass = Pass::Reconciled { planning: &planned.planning, applying: Applying::Nothing };
         report(world, &resource, pass);
         return None;
@@ -118,15 +121,36 @@ fn decide(world: &mut World, found: &[LiveObject]) -> Option<Decided> {
     Some(Decided { planned, resource, held, applied })
 }
 
-/// Takes a rollout back that failed, although nothing can be planned now.
-fn take_back(world: &mut World, planned: &Planned, resource: &Resource, objects: Vec<LiveObject>) {
+/// Takes a rollout back that failed, although nothing can be planned now. Says whether there was one.
+fn take_back(
+    world: &mut World,
+    planned: &Planned,
+    resource: &Resource,
+    objects: Vec<LiveObject>,
+) -> bool {
     let state = survey_failed(world, resource, objects);
     let rollout = state.as_ref().and_then(|state| rollout::decide_unplanned(resource, state));
+    let is_one = rollout.is_some();
     if let Some(rollout) = rollout {
-        let writes = rollout.decisions.into_iter().filter_map(of_decision).collect();
-        let (resource, given) = (Rc::clone(&planned.resource), world.given.clone());
-        write(world, &Held { resource, given, writes });
+        carry_out(world, planned, rollout);
     }
+    is_one
+}
+
+/// Has what leads to the pods follow those that serve, although nothing can be planned now.
+fn follow_pods(world: &mut World, planned: &Planned, resource: &Resource, objects: &[LiveObject]) {
+    let facts = facts_without_image(world, resource);
+    let astray = rollout::led_astray(resource, &facts, objects);
+    let whole = astray.into_iter().filter_map(|live| world.object(live.kind));
+    let whole: Vec<Value> = whole.map(|stored| Value::clone(&stored.json)).collect();
+    let rollout = rollout::decide_surroundings(resource, &facts, objects, &whole);
+    carry_out(world, planned, rollout);
+}
+
+fn carry_out(world: &mut World, planned: &Planned, rollout: Rollout<'_>) {
+    let writes = rollout.decisions.into_iter().filter_map(of_decision).collect();
+    let (resource, given) = (Rc::clone(&planned.resource), world.given.clone());
+    write(world, &Held { resource, given, writes });
 }
 
 fn roll_out(

@@ -132,6 +132,11 @@ pub fn secrets(world: &World) -> Facts {
     Facts { secrets, ..Facts::default() }
 }
 
+/// What is known where nobody has to be asked for an image.
+pub fn facts_without_image(world: &World, resource: &Resource) -> Facts {
+    facts(world, resource, (None, true))
+}
+
 fn facts(world: &World, resource: &Resource, (digest, is_away): KnownImage) -> Facts {
     let operator = operator(&world.given);
     let mut image = ImageFacts { digest, inspected: !is_away, ..ImageFacts::default() };

@@ -114,6 +114,33 @@ static WORKLOAD: LazyLock<WorkloadSpec> = LazyLock::new(WorkloadSpec::default);
 static OVERRIDES: LazyLock<OverridesSpec> = LazyLock::new(OverridesSpec::default);
 
 impl<'a> Blueprint<'a> {
+    /// For what says nothing of what runs in the pods.
+    pub(super) fn of_surroundings(
+        resource: &'a Resource,
+        spec: &'a LlamaStackDistributionSpec,
+        facts: &'a Facts,
+    ) -> Self {
+        Self {
+            name: &resource.key.name,
+            namespace: &resource.key.namespace,
+            spec,
+            facts,
+            image: String::new(),
+            container_name: String::new(),
+            config: ConfigSource::Default,
+            server: ServerFamily::default(),
+            environment: Vec::new(),
+            redis: None,
+            database: None,
+            secret_hash: None,
+            variables_hash: None,
+            ca_bundle: None,
+            external_providers: Vec::new(),
+            planned_for: None,
+            inputs: None,
+        }
+    }
+
     pub(super) fn networking(&self) -> &'a NetworkingSpec {
         self.spec.networking.as_ref().unwrap_or(&NETWORKING)
     }

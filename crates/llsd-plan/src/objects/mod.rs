@@ -30,5 +30,5 @@ pub use crate::facts::DEFAULT_OPERATOR_IMAGE;
 pub use blueprint::{Blueprint, ConfigCopy, ConfigSource, DEFAULT_PORT};
 pub use exposure::{CATCH_ALL, REQUEST_TIMEOUT};
 pub use kind::{ObjectKind, Role};
-pub use planned::{Objects, PlannedObject, account, objects, withheld};
+pub use planned::{Objects, PlannedObject, account, objects, surroundings, withheld};
 pub use pod::TRUST;

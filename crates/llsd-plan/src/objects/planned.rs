@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ use super::{
     autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure, network_policy,
     service, service_account, service_monitor, storage_secret, volume_claim,
 };
+use crate::facts::Facts;
 use crate::problems::{Findings, Problem};
 use crate::resource::Resource;
 
@@ -112,6 +114,28 @@ pub fn account(resource: &Resource) -> Option<PlannedObject> {
     let owner = Owner::from_resource(resource);
     let account = service_account::service_account(&owner, resource.spec.as_ref()?);
     planned(ObjectKind::ServiceAccount, account.as_ref())
+}
+
+/// What leads to the pods alone, for when nothing else can be planned: it says nothing of what runs in them.
+pub fn surroundings(
+    resource: &Resource,
+    spec: &LlamaStackDistributionSpec,
+    facts: &Facts,
+) -> Vec<PlannedObject> {
+    let blueprint = Blueprint::of_surroundings(resource, spec, facts);
+    let Surroundings { network_policy, service, ingress, http_route, route, service_monitor } =
+        Surroundings::of_server(&blueprint, &mut Findings::default());
+    [
+        planned(ObjectKind::NetworkPolicy, network_policy.as_ref()),
+        planned(ObjectKind::Service, Some(&service)),
+        planned(ObjectKind::Ingress, ingress.as_ref()),
+        planned(ObjectKind::HttpRoute, http_route.as_ref()),
+        planned(ObjectKind::Route, route.as_ref()),
+        planned(ObjectKind::ServiceMonitor, service_monitor.as_ref()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 impl Objects {

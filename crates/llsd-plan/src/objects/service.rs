@@ -2,10 +2,12 @@
 
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde_json::Value;
 
 use super::blueprint::Blueprint;
 use super::{labels, names};
 use crate::problems::{FieldPath, Findings, Reason};
+use crate::server::listening::Listening;
 
 /// The port's name, also with TLS: Routes and NetworkPolicies that users made name it.
 pub(super) const PORT_NAME: &str = "http";
@@ -21,6 +23,20 @@ pub fn url(blueprint: &Blueprint) -> String {
 
 /// The name of the port of figures.
 pub(super) const METRICS_PORT_NAME: &str = "metrics";
+
+/// How the pods listen to which a Service of ours leads; with TLS, the Service does not name the certificate.
+pub fn listening(service: &Value, certificate: &str) -> Option<Listening> {
+    let ports = service["spec"]["ports"].as_array()?;
+    let find = |name: &str| ports.iter().find(|port| port["name"] == name);
+    let number = |port: &Value| i32::try_from(port["port"].as_i64()?).ok();
+    let own = find(PORT_NAME)?;
+    Some(Listening {
+        port: number(own)?,
+        tls: (own["appProtocol"] == "https").then(|| certificate.into()),
+        metrics: find(METRICS_PORT_NAME).and_then(number),
+        guarded: false,
+    })
+}
 
 fn ports(blueprint: &Blueprint) -> Vec<ServicePort> {
     let port = |name: &str, port: i32| ServicePort {

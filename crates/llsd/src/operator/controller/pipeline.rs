@@ -14,7 +14,7 @@ use super::state::Denials;
 use super::steps::apply::{self, ApplyOutcome, apply, carry_out};
 use super::steps::gather::{GatherError, Gathered, gather};
 use super::steps::prune::prune;
-use super::steps::survey::{survey, survey_failed};
+use super::steps::survey::{survey, survey_astray, survey_failed};
 use super::steps::writer::Writer;
 use crate::operator::telemetry::traces;
 
@@ -68,7 +68,12 @@ pub async fn run<W: Writer>(
         Planning::Unavailable { .. } | Planning::Refused(_) => {
             let mut state = ClusterState::of_objects(gathered.objects.clone());
             apply::release_claims(writer, resource, &state.objects).await;
-            state.put(take_back(context, resource, writer, &state.objects).await);
+            let taken = take_back(context, resource, writer, &state.objects).await;
+            if taken.is_empty() {
+                let followed = follow_pods(context, resource, writer, &gathered).await;
+                state.put(followed);
+            }
+            state.put(taken);
             if matches!(planning, Planning::Unavailable { .. }) {
                 apply::account(writer, resource, &state).await;
             }
@@ -102,6 +107,30 @@ async fn take_back<W: Writer>(
         tracing::warn!(resource = %resource.key, object, why = message, "not taken back yet");
         Vec::new()
     })
+}
+
+/// Has what leads to the pods follow those that serve, although nothing can be planned now: nobody may reach them
+/// meanwhile. Returns what was written; what could not be is tried again with the next pass.
+async fn follow_pods<W: Writer>(
+    context: &Context,
+    resource: &Resource,
+    writer: &mut W,
+    Gathered { facts, objects, .. }: &Gathered,
+) -> Vec<LiveObject> {
+    let failure = match survey_astray(context, resource, facts, objects).await {
+        Ok(whole) => {
+            let rollout = rollout::decide_surroundings(resource, facts, objects, &whole);
+            let written = carry_out(writer, resource, &rollout).await;
+            match written.result {
+                Ok(_) => return written.objects,
+                Err(failure) => failure,
+            }
+        }
+        Err(failure) => failure,
+    };
+    let WriteFailure { object, message, .. } = failure;
+    tracing::warn!(resource = %resource.key, object, why = message, "does not lead to the pods yet");
+    Vec::new()
 }
 
 async fn roll_out<W: Writer>(

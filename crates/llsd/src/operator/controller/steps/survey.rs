@@ -3,6 +3,7 @@
 //! planned is read each time; and where the Deployment may keep the template that it has, all of it is read.
 
 use llsd_api::v1alpha2::RollbackPolicy;
+use llsd_plan::facts::Facts;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, PlannedObject};
 use llsd_plan::plan::Plan;
@@ -11,6 +12,7 @@ use llsd_plan::rollout::preflight::may_need_preflight;
 use llsd_plan::rollout::retention::Names;
 use llsd_plan::rollout::{self, Back, ClusterState, Refused, WriteFailure};
 use llsd_plan::status;
+use serde_json::Value;
 
 use super::unwatched::{Found, is_out_of_sync, look};
 use super::writer::ObjectRequests;
@@ -100,6 +102,22 @@ pub async fn survey_failed(
         state.take_return(back, detail);
     }
     Ok(Some(state))
+}
+
+/// The Deployment and what leads to its pods, whole, where that has to follow them although nothing can be planned;
+/// else nothing.
+pub async fn survey_astray(
+    context: &Context,
+    resource: &Resource,
+    facts: &Facts,
+    objects: &[LiveObject],
+) -> Result<Vec<Value>, WriteFailure> {
+    let requests = ObjectRequests::new(context, resource);
+    let mut whole = Vec::new();
+    for live in rollout::led_astray(resource, facts, objects) {
+        whole.extend(requests.fetch(live.kind, &live.name).await?);
+    }
+    Ok(whole)
 }
 
 /// Adds what only the cluster tells of a return: its template, and what was in the way of the pods that failed. Those
