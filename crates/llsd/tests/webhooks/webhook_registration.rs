@@ -2,7 +2,9 @@
 //! fields, again whenever they are lost, and never in the way of whoever applies the install files.
 
 use http::Method;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use llsd::operator::webhook::install::FIELD_MANAGER;
+use llsd_install::names;
 use llsd_testkit::free_port;
 use serde_json::{Value, json};
 
@@ -94,6 +96,39 @@ async fn what_somebody_takes_away_is_put_back_also_in_another_definition() {
     let mut calls = Calls::prepare(&site).await;
     calls.round().await;
     assert_eq!(calls.failed, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_does_not_lead_yet_registers_where_nothing_is_and_leaves_alone_what_is_there() {
+    let Some(site) = Site::set().await else { return };
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": names::LEASE},
+        "spec": {
+            "holderIdentity": "v0.9", "leaseDurationSeconds": 3600, "leaseTransitions": 0,
+            "renewTime": MicroTime(jiff::Timestamp::now()),
+        },
+    });
+    let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", names::NAMESPACE);
+    site.send(Method::POST, &leases, "application/json", &lease).await;
+    let port = free_port().unwrap();
+    let first = site.replica(port, port, &[]);
+    let mut calls = Calls::prepare(&site).await;
+    calls.round().await;
+    assert_eq!(calls.failed, Vec::<String>::new());
+    assert_eq!(first.figure("llsd_leader").await, Some(0.0));
+
+    let before = site.registered().await;
+    let another = free_port().unwrap();
+    let second = site.replica(another, another, &[]);
+    eventually("it is ready", async || second.probe("/readyz").await == Some(200)).await;
+    calls.round().await;
+    assert_eq!(calls.failed, Vec::<String>::new());
+    assert_eq!(site.bundles().await, [before.clone(), before]);
+    let url =
+        site.get(&definition_path()).await["spec"]["conversion"]["webhook"]["clientConfig"]["url"]
+            .clone();
+    assert_eq!(url, format!("https://127.0.0.1:{port}/convert"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -52,7 +52,8 @@ pub struct CertificateKeeper {
     serving: Option<(Leaf, Trusted)>,
     /// The authorities of the Secret, and since when they are in it.
     seen: Vec<(Trusted, Instant)>,
-    /// What is to be registered; only while this replica leads and has read the Secret since.
+    /// What is to be registered: what was read at the start, and later only while this replica
+    /// leads and has read the Secret since.
     bundle: watch::Sender<Option<Bundle>>,
     confirmed: watch::Receiver<Option<Confirmed>>,
     last_failure: Option<String>,
@@ -142,7 +143,7 @@ impl CertificateKeeper {
             Ok(read) => {
                 self.last_failure = None;
                 self.see(&read.found);
-                if matches!(standing, Standing::Leading { .. }) && read.found.authority.is_some() {
+                if standing != Standing::Following && read.found.authority.is_some() {
                     self.publish(Bundle(read.found.bundle()));
                 }
                 self.serve_if_possible(&read.found);

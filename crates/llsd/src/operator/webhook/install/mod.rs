@@ -1,7 +1,8 @@
 //! Registers with the API server where the webhooks are and whom to trust there: `caBundle`, and the address
 //! of an operator outside of the cluster, in the resource's definition and in the validating
-//! webhook. Only the leader does this. It writes nothing else of these two objects, and nothing at
-//! all when nothing changed.
+//! webhook. The leader does this; a replica that does not lead yet does it where nothing is
+//! registered, because without it no object can be converted. It writes nothing else of these two
+//! objects, and nothing at all when nothing changed.
 
 mod client_config;
 mod registration;
@@ -23,6 +24,8 @@ use registration::{Definition, Registration, ValidatingWebhook};
 
 /// How soon a write that failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);
+/// How often a replica that does not lead tries to register where nothing is registered.
+const FIRST_TRIES: u32 = 30;
 
 /// Registers the webhooks.
 pub struct Installer {
@@ -43,8 +46,21 @@ impl Installer {
         Self { client, target, bundle, confirmed }
     }
 
-    /// Goes on as long as it is polled, in every term that this replica leads.
-    pub async fn run(mut self, mut leadership: Option<Leadership>) {
+    /// Goes on as long as it is polled, in every term that this replica leads. What `bundle` holds
+    /// now is registered before the first term where nothing is: operator v0.9 does not give its
+    /// lease back when it ends.
+    pub fn run(self, leadership: Option<Leadership>) -> impl Future<Output = ()> + Send + use<> {
+        let first = self.bundle.borrow().clone();
+        self.run_from(first, leadership)
+    }
+
+    async fn run_from(mut self, first: Option<Bundle>, mut leadership: Option<Leadership>) {
+        if let (Some(first), Some(leadership)) = (first, &mut leadership) {
+            tokio::select! {
+                () = self.register_first(&first) => {}
+                () = leadership.acquired() => {}
+            }
+        }
         loop {
             let Some(leadership) = &mut leadership else {
                 return self.lead().await;
@@ -55,6 +71,19 @@ impl Installer {
                 () = leadership.lost() => {}
             }
             self.confirmed.send_replace(None);
+        }
+    }
+
+    /// Registers `bundle` in each of the two objects that names no authority.
+    async fn register_first(&self, bundle: &Bundle) {
+        let mut definition = Registration::<Definition>::new(&self.client, &self.target);
+        let mut webhook = Registration::<ValidatingWebhook>::new(&self.client, &self.target);
+        for _ in 0..FIRST_TRIES {
+            let registered = definition.register_first(bundle).await;
+            if webhook.register_first(bundle).await && registered {
+                return;
+            }
+            sleep(RETRY).await;
         }
     }
 
