@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind, Object};
 use kube::runtime::watcher::{Config, Event};
 use kube::runtime::{WatchStreamExt, watcher};
@@ -188,10 +188,16 @@ impl<K: NamesWebhooks> Registration<K> {
     /// Writes the authorities where the object at the API server names none. Whether there is
     /// nothing left to do.
     pub async fn register_first(&mut self, bundle: &Bundle) -> bool {
-        let Ok(Ok(found)) = timeout(PATIENCE, self.api.get_opt(K::NAME)).await else {
-            return false;
-        };
-        self.seen = found;
+        // As for a watch: the operator may list, and not get.
+        let named = ListParams::default().fields(&format!("metadata.name={}", K::NAME));
+        match timeout(PATIENCE, self.api.list(&named)).await {
+            Ok(Ok(found)) => self.seen = found.items.into_iter().next(),
+            Ok(Err(error)) => {
+                self.failed(error.to_string());
+                return false;
+            }
+            Err(_) => return false,
+        }
         let configs = self.seen.as_ref().map(K::client_configs);
         let Some(Ok(configs)) = configs else { return true };
         if configs.iter().any(|found| !found.config["caBundle"].is_null()) {
