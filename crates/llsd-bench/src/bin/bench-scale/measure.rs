@@ -216,7 +216,6 @@ async fn install_candidate(
             let servers = StubServer::of_all_servers().address();
             let address = webhooks::install(cluster).await?;
             let mut launch = Launch::ours(cluster, &user, program, &servers);
-            launch.set("--leader-elect", "true");
             launch.serve_webhooks(&address);
             Ok((launch, user, "v1alpha2"))
         }
