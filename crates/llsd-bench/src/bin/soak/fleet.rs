@@ -76,7 +76,8 @@ impl Fleet {
         for number in 0..count {
             fleet.create(number).await?;
         }
-        fleet.progress.resources().reaches(count).await;
+        let ready = fleet.progress.resources();
+        fleet.replicas[0].brings("Ready resources", ready, count).await?;
         fleet.stand_by()?;
         Ok(fleet)
     }
@@ -94,7 +95,7 @@ impl Fleet {
 
     /// Another replica beside the one that leads.
     fn stand_by(&mut self) -> anyhow::Result<()> {
-        self.replicas.push(Operator::stand_by(&self.cluster, self.launch.clone(), "operator")?);
+        self.replicas.push(Operator::stand_by(&self.cluster, self.launch.clone())?);
         Ok(())
     }
 
