@@ -18,6 +18,9 @@ use crate::fault::Fault;
 
 const VERSION: &str = "v1alpha2";
 const SAMPLED_EVERY: Duration = Duration::from_secs(5);
+/// The garbage collector is needed, which removes what a deleted resource owned. Deployments are left to the stand-in
+/// that makes them Ready.
+const NO_DEPLOYMENTS: &str = "--controllers=-deployment-controller,-replicaset-controller";
 const HANGS: Duration = Duration::from_secs(20);
 const LOSES_THE_LEASE: Duration = Duration::from_secs(30);
 /// Everything that a last change or fault leads to is over by then.
@@ -46,7 +49,8 @@ pub struct Fleet {
 impl Fleet {
     /// All Ready.
     pub async fn start(program: &Path, count: usize) -> anyhow::Result<Self> {
-        let cluster = ControlPlane::start().await?;
+        let builder = ControlPlane::builder().with_controller_manager();
+        let cluster = builder.controller_manager_flag(NO_DEPLOYMENTS).start().await?;
         let user = install(&cluster).await;
         let api = Api::new(cluster.client());
         let servers = StubServer::of_all_servers().address();
@@ -135,6 +139,7 @@ impl Fleet {
                 self.api.delete_all(&service).await.map(|()| Value::Null)
             }
             _ => {
+                // What it owned is still there when the next one of its name is.
                 let deleted = self.api.delete_all(&path).await;
                 let created = self.create(number).await;
                 deleted.and(created).map(|()| Value::Null)
@@ -197,10 +202,6 @@ impl Fleet {
 
     /// Every resource is Ready, each Deployment is as its resource says, and a restart finds nothing to write.
     pub async fn is_in_sync(&mut self) -> anyhow::Result<()> {
-        // A resource that was deleted and could not be created again, because the API server was down.
-        for number in 0..self.count {
-            let _ = self.create(number).await;
-        }
         self.settle().await?;
         self.replicas_agree().await?;
         let mark = self.cluster.audit().mark().await?;
@@ -219,20 +220,38 @@ impl Fleet {
     async fn settle(&self) -> anyhow::Result<()> {
         let begun = Instant::now();
         loop {
-            ensure!(begun.elapsed() < SETTLES, "it writes without end, or resources stay unready");
+            // A resource that was deleted and could not be created again, because the API server was down.
+            for number in 0..self.count {
+                let _ = self.create(number).await;
+            }
             let mark = self.cluster.audit().mark().await?;
             tokio::time::sleep(QUIET).await;
             let requests = self.cluster.audit().requests_of(&self.user).await?.since(mark);
-            if requests.except_leases().writes().is_empty() && self.all_are_ready().await? {
+            let writes = requests.except_leases().writes();
+            let unready = self.unready().await?;
+            if writes.is_empty() && unready.is_empty() {
                 return Ok(());
             }
+            ensure!(
+                begun.elapsed() < SETTLES,
+                "after {} s it still writes {:?}; not Ready: [{}]",
+                SETTLES.as_secs(),
+                writes.by_verb_and_resource(),
+                unready.join(", ")
+            );
         }
     }
 
-    async fn all_are_ready(&self) -> anyhow::Result<bool> {
+    /// Names of resources that are missing or not Ready.
+    async fn unready(&self) -> anyhow::Result<Vec<String>> {
         let list = self.api.list(&resources(VERSION, &self.namespace)).await?;
         let items = list["items"].as_array().context("a list")?;
-        Ok(items.len() == self.count && items.iter().all(|it| it["status"]["phase"] == "Ready"))
+        let is_ready = |wanted: &str| {
+            let mut all = items.iter();
+            all.any(|it| it["metadata"]["name"] == wanted && it["status"]["phase"] == "Ready")
+        };
+        let names = (0..self.count).map(|number| format!("server-{number}"));
+        Ok(names.filter(|name| !is_ready(name)).collect())
     }
 
     /// What another hand wrote is undone, and what was deleted is there.
