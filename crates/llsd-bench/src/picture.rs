@@ -22,7 +22,7 @@ pub fn write(file: &Path, title: &str, samples: &[Sample]) -> anyhow::Result<()>
 }
 
 /// An SVG that is read on a light and on a dark page.
-pub fn draw(title: &str, samples: &[Sample]) -> String {
+fn draw(title: &str, samples: &[Sample]) -> String {
     let largest = |value: fn(&Sample) -> f64| samples.iter().map(value).fold(1.0, f64::max);
     let (time, memory) = (largest(|it| it.at), largest(|it| it.memory));
     let ready = largest(|it| it.ready as f64);

@@ -79,6 +79,9 @@ impl Measurement {
 
     pub async fn work(&mut self) -> anyhow::Result<()> {
         tokio::time::sleep(QUIET).await;
+        if self.operator.launch.is_ours() {
+            webhooks::until_admitted(&self.api, self.namespace(0)).await;
+        }
         self.column.row("memory (RSS) idle", self.operator.memory()?.to_string());
         let before = self.operator.cpu()?;
         let mark = self.cluster.audit().mark().await?;

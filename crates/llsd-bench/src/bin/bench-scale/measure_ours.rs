@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{Context, anyhow, ensure};
 use futures::TryStreamExt;
 use http::Request;
 use llsd_bench::api::resources;
@@ -16,7 +16,11 @@ use crate::measure::Measurement;
 
 const LISTS: usize = 20;
 const WATCHED: usize = 100;
+/// An annotation.
+const MARK: &str = "bench.example.com/mark";
 const UNRELATED_BYTES: usize = 1 << 10;
+/// A change that is later than that is not seen at all.
+const SEEN_WITHIN: Duration = Duration::from_mins(1);
 /// A slow budget may let a shared Secret reach a namespace one server at a time.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -61,14 +65,19 @@ impl Measurement {
         for number in 0..WATCHED {
             let mark = number.to_string();
             let begun = Instant::now();
-            let change = json!({"metadata": {"annotations": {"bench.example.com/mark": mark}}});
+            let change = json!({"metadata": {"annotations": {MARK: mark}}});
             self.api.patch(&self.path(0), &change).await?;
-            while let Some(event) = events.try_next().await? {
-                let kube::api::WatchEvent::Modified(object) = event else { continue };
-                if object["metadata"]["annotations"]["bench.example.com/mark"] == mark.as_str() {
-                    break;
+            let seen = async {
+                while let Some(event) = events.try_next().await? {
+                    let kube::api::WatchEvent::Modified(object) = event else { continue };
+                    if object["metadata"]["annotations"][MARK] == mark.as_str() {
+                        return Ok(());
+                    }
                 }
-            }
+                Err(anyhow!("the watch has ended"))
+            };
+            let seen = tokio::time::timeout(SEEN_WITHIN, seen).await;
+            seen.context("a watch through v1alpha1 does not see a change")??;
             times.push(begun.elapsed());
         }
         Ok(times)
