@@ -5,11 +5,21 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use llsd_install::names;
-use llsd_testkit::{ControlPlane, Program};
+use llsd_testkit::{ControlPlane, Program, free_port, loopback_client};
+
+use crate::readiness::Counter;
+
+/// Nothing that an operator works on stands still for so long, even on a busy machine.
+const STANDSTILL: Duration = Duration::from_mins(5);
+/// How often a wait looks whether the program still runs.
+const LOOKS_AFTER: Duration = Duration::from_secs(1);
+/// For one reading of its figures.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 /// How an operator is started.
 #[derive(Clone, Debug)]
@@ -28,7 +38,6 @@ impl Launch {
         let arguments = vec!["run".into()];
         let mut launch = Self { path: path.to_owned(), arguments, kubeconfig, ours: true };
         launch.set("--operator-namespace", names::NAMESPACE);
-        launch.set("--metrics-bind-address", "127.0.0.1:0");
         launch.set("--health-probe-bind-address", "0");
         launch.set("--server-url-template", &format!("http://{servers}"));
         launch
@@ -64,6 +73,30 @@ impl Launch {
 pub struct Operator {
     pub launch: Launch,
     program: Program,
+    /// Where this project's serves its figures.
+    figures: String,
+}
+
+/// Something that is waited for, and how far it is.
+#[derive(Debug)]
+struct Growth<'a> {
+    what: &'a str,
+    most: f64,
+    /// When it last grew.
+    grew: Instant,
+}
+
+impl<'a> Growth<'a> {
+    fn new(what: &'a str) -> Self {
+        Self { what, most: 0.0, grew: Instant::now() }
+    }
+
+    fn update(&mut self, now: f64) {
+        if now > self.most {
+            self.most = now;
+            self.grew = Instant::now();
+        }
+    }
 }
 
 /// Now, of it what lies in files such as the program itself, and at most since the start.
@@ -94,28 +127,35 @@ impl fmt::Display for Memory {
 impl Operator {
     /// Returns once it leads; another project's, after ten seconds.
     pub async fn start(cluster: &ControlPlane, launch: Launch) -> anyhow::Result<Self> {
-        let operator = Self::stand_by(cluster, launch, "operator")?;
+        let mut operator = Self::stand_by(cluster, launch)?;
         if operator.launch.ours {
-            operator.until("llsd_leader", 1.0).await;
+            operator.until("llsd_leader", 1.0).await?;
         } else {
             tokio::time::sleep(Duration::from_secs(10)).await;
+            operator.check_alive()?;
         }
         Ok(operator)
     }
 
     /// Beside one that leads.
-    pub fn stand_by(
-        cluster: &ControlPlane,
-        launch: Launch,
-        log: &'static str,
-    ) -> anyhow::Result<Self> {
+    pub fn stand_by(cluster: &ControlPlane, mut launch: Launch) -> anyhow::Result<Self> {
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        // A log of its own, whose end is about this process alone. Logs are named for the life of the bench, which
+        // starts some dozens.
+        let log: &'static str = Box::leak(format!("operator-{number}").into_boxed_str());
+        let figures = format!("127.0.0.1:{}", free_port()?);
+        if launch.ours {
+            launch.set("--metrics-bind-address", &figures);
+        }
         let mut command = Command::new(&launch.path);
         command
             .args(&launch.arguments)
             .env("KUBECONFIG", &launch.kubeconfig)
-            .env("OPERATOR_NAMESPACE", names::NAMESPACE);
+            .env("OPERATOR_NAMESPACE", names::NAMESPACE)
+            .env_remove("WATCH_NAMESPACE");
         let program = cluster.run_program(log, &mut command)?;
-        Ok(Self { launch, program })
+        Ok(Self { launch, program, figures })
     }
 
     /// Ends it in good order and starts it again; how long the new one took to reconcile them all.
@@ -127,7 +167,7 @@ impl Operator {
         self.stop()?;
         let begun = Instant::now();
         *self = Self::start(cluster, self.launch.clone()).await?;
-        self.until(r#"llsd_reconciles_total{result="planned"}"#, count as f64).await;
+        self.until(r#"llsd_reconciles_total{result="planned"}"#, count as f64).await?;
         Ok(begun.elapsed())
     }
 
@@ -151,19 +191,60 @@ impl Operator {
         self.program.id()
     }
 
-    async fn until(&self, figure: &str, value: f64) {
-        while self.figure(figure).await.is_none_or(|now| now < value) {
+    /// An error with the end of its log where it has ended.
+    pub fn check_alive(&mut self) -> anyhow::Result<()> {
+        self.program.check_alive()
+    }
+
+    /// Whether it says that it leads.
+    pub async fn leads(&self) -> bool {
+        self.figure("llsd_leader").await == Some(1.0)
+    }
+
+    /// Waits until there are so many. Fails with the end of the log if it ends before, or if their number stands still.
+    pub async fn brings(
+        &mut self,
+        what: &str,
+        counter: &Counter,
+        count: usize,
+    ) -> anyhow::Result<()> {
+        let mut growth = Growth::new(what);
+        while tokio::time::timeout(LOOKS_AFTER, counter.reaches(count)).await.is_err() {
+            self.must_go_on(&mut growth, counter.now() as f64)?;
+        }
+        Ok(())
+    }
+
+    async fn until(&mut self, figure: &str, value: f64) -> anyhow::Result<()> {
+        let mut growth = Growth::new(figure);
+        loop {
+            let now = self.figure(figure).await.unwrap_or_default();
+            if now >= value {
+                return Ok(());
+            }
+            self.must_go_on(&mut growth, now)?;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
+    fn must_go_on(&mut self, growth: &mut Growth<'_>, now: f64) -> anyhow::Result<()> {
+        self.check_alive().with_context(|| format!("waiting for {}", growth.what))?;
+        growth.update(now);
+        ensure!(
+            growth.grew.elapsed() < STANDSTILL,
+            "{}: {now} now, and {} at most for {} s; {}",
+            growth.what,
+            growth.most,
+            STANDSTILL.as_secs(),
+            self.program.end_of_log(),
+        );
+        Ok(())
+    }
+
     async fn figure(&self, name: &str) -> Option<f64> {
-        // The log is appended to by each one in turn.
-        let log = self.program.log();
-        let at = log.rfind("metrics=Some(")? + "metrics=Some(".len();
-        let address = log[at..].split(')').next()?;
-        let text =
-            reqwest::get(format!("http://{address}/metrics")).await.ok()?.text().await.ok()?;
+        let client = loopback_client::client(None).ok()?;
+        let request = client.get(format!("http://{}/metrics", self.figures));
+        let text = request.timeout(ANSWERS_WITHIN).send().await.ok()?.text().await.ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
         line.parse().ok()
     }

@@ -1,6 +1,9 @@
 //! What a process took over time, as a picture: memory, and how many resources were Ready.
 
 use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Context;
 
 use crate::sample::Sample;
 
@@ -9,8 +12,17 @@ const HEIGHT: f64 = 300.0;
 /// For the words around the curves.
 const MARGIN: f64 = 60.0;
 
+/// Draws into a file, whose folder is made where it is missing.
+pub fn write(file: &Path, title: &str, samples: &[Sample]) -> anyhow::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(file, draw(title, samples))
+        .with_context(|| format!("cannot write {}", file.display()))
+}
+
 /// An SVG that is read on a light and on a dark page.
-pub fn draw(title: &str, samples: &[Sample]) -> String {
+fn draw(title: &str, samples: &[Sample]) -> String {
     let largest = |value: fn(&Sample) -> f64| samples.iter().map(value).fold(1.0, f64::max);
     let (time, memory) = (largest(|it| it.at), largest(|it| it.memory));
     let ready = largest(|it| it.ready as f64);

@@ -4,8 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::{WatchStreamExt, watcher};
@@ -16,6 +17,9 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::CONCURRENCY;
+
+/// Between two tries of a status write.
+const RETRY: Duration = Duration::from_millis(500);
 
 /// How many there are by now.
 #[derive(Debug)]
@@ -113,9 +117,11 @@ async fn follow_deployments(
 ) {
     let seen = std::sync::Mutex::new((HashMap::new(), 0));
     let objects = watcher(watched, watcher::Config::default()).default_backoff();
-    let ended = objects
+    objects
         .applied_objects()
-        .try_for_each_concurrent(CONCURRENCY, async |object| {
+        .for_each_concurrent(CONCURRENCY, async |object| {
+            // A watch that the API server broke off begins again by itself.
+            let Ok(object) = object else { return };
             let generation = object.metadata.generation;
             if object.data["status"]["observedGeneration"].as_i64() != generation {
                 let (made, changes) = {
@@ -128,15 +134,14 @@ async fn follow_deployments(
                 };
                 count.set(made);
                 changed.set(changes);
-                drop(make_ready(&client, &object).await);
+                make_ready(&client, &object).await;
             }
-            Ok(())
         })
         .await;
-    drop(ended);
 }
 
-async fn make_ready(client: &Client, deployment: &DynamicObject) -> kube::Result<DynamicObject> {
+/// Tries until the API server has taken the status: nothing else would bring the Deployment here again.
+async fn make_ready(client: &Client, deployment: &DynamicObject) {
     let namespace = deployment.namespace();
     let api = api(client, namespace.as_deref(), "apps", "v1", "Deployment");
     let pods = &deployment.data["spec"]["replicas"];
@@ -144,8 +149,16 @@ async fn make_ready(client: &Client, deployment: &DynamicObject) -> kube::Result
         "observedGeneration": deployment.metadata.generation, "replicas": pods,
         "updatedReplicas": pods, "readyReplicas": pods, "availableReplicas": pods,
     }});
+    let name = deployment.name_any();
+    let parameters = PatchParams::default();
     let patch = Patch::Merge(&ready);
-    api.patch_status(&deployment.name_any(), &PatchParams::default(), &patch).await
+    while let Err(error) = api.patch_status(&name, &parameters, &patch).await {
+        // It is gone, or replaced by another one of its name, which comes here itself.
+        if matches!(&error, kube::Error::Api(status) if matches!(status.code, 404 | 422)) {
+            return;
+        }
+        tokio::time::sleep(RETRY).await;
+    }
 }
 
 async fn follow_resources(api: Api<DynamicObject>, count: Counter) {

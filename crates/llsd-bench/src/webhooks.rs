@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use llsd_install::cluster_wide;
 use llsd_testkit::{ControlPlane, free_port};
 
-use crate::api::{Api, resources};
+use crate::api::{Api, resource, resources};
 use llsd_testbed::access::eventually;
 use llsd_testbed::install::{apply, file};
 
@@ -13,6 +13,13 @@ use llsd_testbed::install::{apply, file};
 pub async fn install(cluster: &ControlPlane) -> anyhow::Result<String> {
     apply(cluster, file(&cluster_wide(), "webhook.yaml")).await;
     Ok(format!("127.0.0.1:{}", free_port()?))
+}
+
+/// Waits until the operator has registered them: no resource is admitted before.
+pub async fn until_admitted(api: &Api, namespace: &str) {
+    let uri = format!("{}?dryRun=All", resources("v1alpha2", namespace));
+    let tried = resource(namespace, 0);
+    eventually("resources are admitted", async || api.post(&uri, &tried).await.is_ok()).await;
 }
 
 /// Waits until the API server calls them.

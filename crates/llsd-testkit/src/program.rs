@@ -35,6 +35,16 @@ impl Program {
         self.0.log()
     }
 
+    /// The last lines that it said.
+    pub fn end_of_log(&self) -> String {
+        self.0.end_of_log()
+    }
+
+    /// An error with the end of its log where it has ended.
+    pub fn check_alive(&mut self) -> anyhow::Result<()> {
+        self.0.check_alive()
+    }
+
     /// How it ended, if it did.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.0.ended()

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use llsd_testbed::install::install;
 use llsd_testbed::stub_server::StubServer;
 use llsd_testkit::ControlPlane;
@@ -20,6 +20,8 @@ const VERSION: &str = "v1alpha2";
 /// Without a write for so long, the operator has nothing left to do.
 const QUIET: Duration = Duration::from_secs(10);
 const REST: Duration = Duration::from_mins(1);
+/// Everything is written by then.
+const SETTLES: Duration = Duration::from_mins(10);
 const UNRELATED: usize = 2000;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -84,9 +86,9 @@ impl Bench {
         let begun = Instant::now();
         api.create_resources(namespace, count).await?;
         let created = begun.elapsed();
-        ready.deployments().reaches(count).await;
+        operator.brings("Deployments", ready.deployments(), count).await?;
         let deployed = begun.elapsed();
-        ready.resources().reaches(count).await;
+        operator.brings("Ready resources", ready.resources(), count).await?;
         table.row("all resources are made after", format!("{:.1} s", created.as_secs_f64()));
         table.row(
             "all Deployments exist after",
@@ -203,7 +205,9 @@ impl Bench {
 
 /// Waits until the operator writes nothing any more but its lease.
 async fn until_quiet(cluster: &ControlPlane, user: &str) -> anyhow::Result<()> {
+    let begun = Instant::now();
     loop {
+        ensure!(begun.elapsed() < SETTLES, "it still writes after {} s", SETTLES.as_secs());
         let mark = cluster.audit().mark().await?;
         tokio::time::sleep(QUIET).await;
         let requests = cluster.audit().requests_of(user).await?.since(mark).except_leases();

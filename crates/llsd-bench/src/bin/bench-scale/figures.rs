@@ -78,6 +78,9 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.columns.is_empty() {
+            return Ok(());
+        }
         let heads = self.columns.iter().map(|it| format!("{}, {}", it.operator, it.count));
         writeln!(f, "| | {} |", heads.collect::<Vec<_>>().join(" | "))?;
         writeln!(f, "|---{}|", "|---".repeat(self.columns.len()))?;

@@ -9,7 +9,7 @@ mod measure_ours;
 
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Parser;
 
 use figures::Figures;
@@ -92,25 +92,32 @@ impl Arguments {
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    ensure!(arguments.namespaces > 0, "--namespaces: the resources need at least one");
+    ensure!(
+        !arguments.sizes.contains(&0),
+        "--sizes: without a resource there is nothing to measure"
+    );
     let mut figures = Figures::default();
+    let measured = measure_all(&arguments, &mut figures).await;
+    // What was measured before a failure took long, too.
+    print!("{figures}");
+    measured
+}
+
+async fn measure_all(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result<()> {
     for candidate in arguments.candidates()? {
         for count in &arguments.sizes {
             let name = candidate.name();
             eprintln!("\n{name}, {count} resources");
-            let column = Measurement::take(&candidate, *count, &arguments)
+            let column = Measurement::take(&candidate, *count, arguments)
                 .await
                 .with_context(|| format!("{name} with {count} resources"))?;
             if let Some(folder) = &arguments.pictures {
                 let file = folder.join(format!("{}-{count}.svg", name.replace(' ', "-")));
-                std::fs::create_dir_all(folder)?;
-                std::fs::write(
-                    &file,
-                    picture::draw(&format!("{name}, {count} resources"), column.samples()),
-                )?;
+                picture::write(&file, &format!("{name}, {count} resources"), column.samples())?;
             }
             figures.add(column);
         }
     }
-    print!("{figures}");
     Ok(())
 }

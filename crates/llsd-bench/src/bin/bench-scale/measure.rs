@@ -79,14 +79,17 @@ impl Measurement {
 
     pub async fn work(&mut self) -> anyhow::Result<()> {
         tokio::time::sleep(QUIET).await;
+        if self.operator.launch.is_ours() {
+            webhooks::until_admitted(&self.api, self.namespace(0)).await;
+        }
         self.column.row("memory (RSS) idle", self.operator.memory()?.to_string());
         let before = self.operator.cpu()?;
         let mark = self.cluster.audit().mark().await?;
         let begun = Instant::now();
         self.create().await?;
-        self.progress.deployments().reaches(self.count).await;
+        self.operator.brings("Deployments", self.progress.deployments(), self.count).await?;
         self.seconds("all Deployments exist after", begun.elapsed());
-        self.progress.resources().reaches(self.count).await;
+        self.operator.brings("Ready resources", self.progress.resources(), self.count).await?;
         let ready = begun.elapsed();
         self.seconds("all are Ready after", ready);
         self.column.grows("seconds until all are Ready", ready.as_secs_f64());
@@ -142,9 +145,11 @@ impl Measurement {
         Ok(())
     }
 
-    async fn writes_within(&self, time: Duration) -> anyhow::Result<usize> {
+    async fn writes_within(&mut self, time: Duration) -> anyhow::Result<usize> {
         let mark = self.cluster.audit().mark().await?;
         tokio::time::sleep(time).await;
+        // One that has ended writes nothing either.
+        self.operator.check_alive()?;
         let requests = self.cluster.audit().requests_of(&self.user).await?.since(mark);
         Ok(requests.except_leases().writes().len())
     }
@@ -172,7 +177,8 @@ impl Measurement {
         let before = self.progress.changes().now();
         let begun = Instant::now();
         self.patch_all(&change).await?;
-        self.progress.changes().reaches(before + self.count).await;
+        let changes = self.progress.changes();
+        self.operator.brings("changes of Deployments", changes, before + self.count).await?;
         self.seconds("a change of all has reached all Deployments after", begun.elapsed());
         Ok(())
     }
@@ -216,7 +222,6 @@ async fn install_candidate(
             let servers = StubServer::of_all_servers().address();
             let address = webhooks::install(cluster).await?;
             let mut launch = Launch::ours(cluster, &user, program, &servers);
-            launch.set("--leader-elect", "true");
             launch.serve_webhooks(&address);
             Ok((launch, user, "v1alpha2"))
         }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{Context, anyhow, ensure};
 use futures::TryStreamExt;
 use http::Request;
 use llsd_bench::api::resources;
@@ -16,7 +16,11 @@ use crate::measure::Measurement;
 
 const LISTS: usize = 20;
 const WATCHED: usize = 100;
+/// An annotation.
+const MARK: &str = "bench.example.com/mark";
 const UNRELATED_BYTES: usize = 1 << 10;
+/// A change that is later than that is not seen at all.
+const SEEN_WITHIN: Duration = Duration::from_mins(1);
 /// A slow budget may let a shared Secret reach a namespace one server at a time.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -61,14 +65,19 @@ impl Measurement {
         for number in 0..WATCHED {
             let mark = number.to_string();
             let begun = Instant::now();
-            let change = json!({"metadata": {"annotations": {"bench.example.com/mark": mark}}});
+            let change = json!({"metadata": {"annotations": {MARK: mark}}});
             self.api.patch(&self.path(0), &change).await?;
-            while let Some(event) = events.try_next().await? {
-                let kube::api::WatchEvent::Modified(object) = event else { continue };
-                if object["metadata"]["annotations"]["bench.example.com/mark"] == mark.as_str() {
-                    break;
+            let seen = async {
+                while let Some(event) = events.try_next().await? {
+                    let kube::api::WatchEvent::Modified(object) = event else { continue };
+                    if object["metadata"]["annotations"][MARK] == mark.as_str() {
+                        return Ok(());
+                    }
                 }
-            }
+                Err(anyhow!("the watch has ended"))
+            };
+            let seen = tokio::time::timeout(SEEN_WITHIN, seen).await;
+            seen.context("a watch through v1alpha1 does not see a change")??;
             times.push(begun.elapsed());
         }
         Ok(times)
@@ -87,6 +96,7 @@ impl Measurement {
         if tokio::time::timeout(PATIENCE, reached).await.is_ok() {
             self.seconds(&what, begun.elapsed());
         } else {
+            self.operator.check_alive()?;
             let reached = self.progress.changes().now() - before;
             let figure = format!("{reached} of them after {} s", PATIENCE.as_secs());
             self.column.row(&what, figure);
@@ -107,7 +117,7 @@ impl Measurement {
     async fn lost_leader(&mut self) -> anyhow::Result<()> {
         let mut launch = self.operator.launch.clone();
         launch.serve_webhooks(&format!("127.0.0.1:{}", free_port()?));
-        let next = Operator::stand_by(&self.cluster, launch, "standby")?;
+        let mut next = Operator::stand_by(&self.cluster, launch)?;
         tokio::time::sleep(Duration::from_secs(10)).await;
         let before = self.progress.changes().now();
         self.operator.kill();
@@ -115,12 +125,11 @@ impl Measurement {
         // Until the next leader has registered its webhooks, no write of a resource is admitted.
         let change = json!({"spec": {"workload": {"resources": {"requests": {"cpu": "350m"}}}}});
         while self.api.patch(&self.path(0), &change).await.is_err() {
-            if begun.elapsed() > PATIENCE {
-                bail!("no replica answers after the leader was killed");
-            }
+            next.check_alive()?;
+            ensure!(begun.elapsed() < PATIENCE, "no replica answers after the leader was killed");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
-        self.progress.changes().reaches(before + 1).await;
+        next.brings("changes of Deployments", self.progress.changes(), before + 1).await?;
         self.seconds(
             "the leader is killed: the first write of the next one after",
             begun.elapsed(),

@@ -7,7 +7,10 @@ use std::fmt;
 pub enum Fault {
     /// The API server is killed and started again: every watch and connection is cut.
     ApiServerRestarts,
-    /// It answers nothing for twenty seconds, longer than leadership lasts without a renewal.
+    /// It answers nothing for three seconds, too short for the leader to lose its lease.
+    ApiServerStalls,
+    /// It answers nothing for twenty seconds, longer than leadership lasts without a renewal: either replica may lead
+    /// afterwards.
     ApiServerHangs,
     /// The leader does not run for thirty seconds, loses the lease, and wakes up beside the next one.
     LeaderHangs,
@@ -18,17 +21,19 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// After which the processes are the same.
-    const PASSING: [Self; 2] = [Self::ApiServerRestarts, Self::ApiServerHangs];
-    const ALL: [Self; 5] = [
+    /// After which the processes are the same. The leader is too, unless the API server takes longer to start than the
+    /// lease lasts.
+    const PASSING: [Self; 2] = [Self::ApiServerRestarts, Self::ApiServerStalls];
+    const ALL: [Self; 6] = [
         Self::ApiServerRestarts,
+        Self::ApiServerStalls,
         Self::ApiServerHangs,
         Self::LeaderHangs,
         Self::LeaderIsKilled,
         Self::LeaderLeaves,
     ];
 
-    /// Any of them; or of those after which the same process leads.
+    /// Any of them; or of those that hardly ever change who leads.
     pub fn any(random: &mut fastrand::Rng, may_replace: bool) -> Self {
         let choice: &[Self] = if may_replace { &Self::ALL } else { &Self::PASSING };
         choice[random.usize(..choice.len())]
@@ -39,6 +44,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ApiServerRestarts => "the API server restarts",
+            Self::ApiServerStalls => "the API server stalls",
             Self::ApiServerHangs => "the API server hangs",
             Self::LeaderHangs => "the leader hangs",
             Self::LeaderIsKilled => "the leader is killed",

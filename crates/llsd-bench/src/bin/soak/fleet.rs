@@ -8,18 +8,23 @@ use anyhow::{Context, ensure};
 use llsd_bench::api::{Api, resource, resources};
 use llsd_bench::operator::{Launch, Operator};
 use llsd_bench::readiness::{self, Progress};
-use llsd_bench::sample::{Sample, Sampler};
 use llsd_testbed::install::install;
 use llsd_testbed::stub_server::StubServer;
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
+use crate::terms::Terms;
 
 const VERSION: &str = "v1alpha2";
-const SAMPLED_EVERY: Duration = Duration::from_secs(5);
+/// The garbage collector is needed, which removes what a deleted resource owned. Deployments are left to the stand-in
+/// that makes them Ready.
+const NO_DEPLOYMENTS: &str = "--controllers=-deployment-controller,-replicaset-controller";
+const STALLS: Duration = Duration::from_secs(3);
 const HANGS: Duration = Duration::from_secs(20);
 const LOSES_THE_LEASE: Duration = Duration::from_secs(30);
+/// However a replica was lost, another one leads by then.
+const REPLACES: Duration = Duration::from_mins(2);
 /// Everything that a last change or fault leads to is over by then.
 const SETTLES: Duration = Duration::from_mins(10);
 const QUIET: Duration = Duration::from_secs(30);
@@ -33,20 +38,17 @@ pub struct Fleet {
     count: usize,
     progress: Progress,
     launch: Launch,
-    /// The first leads.
+    /// The one that was last seen to lead is the first.
     replicas: Vec<Operator>,
-    sampler: Sampler,
-    /// Of the processes that led before.
-    samples: Vec<Sample>,
-    begun: Instant,
-    sampled_since: Instant,
+    terms: Terms,
     suffered: BTreeMap<Fault, usize>,
 }
 
 impl Fleet {
     /// All Ready.
     pub async fn start(program: &Path, count: usize) -> anyhow::Result<Self> {
-        let cluster = ControlPlane::start().await?;
+        let builder = ControlPlane::builder().with_controller_manager();
+        let cluster = builder.controller_manager_flag(NO_DEPLOYMENTS).start().await?;
         let user = install(&cluster).await;
         let api = Api::new(cluster.client());
         let servers = StubServer::of_all_servers().address();
@@ -55,9 +57,7 @@ impl Fleet {
         api.secret(&namespace).await?;
         let leader = Operator::start(&cluster, launch.clone()).await?;
         let progress = readiness::start(&cluster, None, VERSION);
-        let ready = progress.resources().clone();
-        let sampler = Sampler::start(leader.process_id(), ready, SAMPLED_EVERY);
-        let now = Instant::now();
+        let terms = Terms::start(leader.process_id(), progress.resources());
         let mut fleet = Self {
             cluster,
             api,
@@ -67,16 +67,14 @@ impl Fleet {
             progress,
             launch,
             replicas: vec![leader],
-            sampler,
-            samples: Vec::new(),
-            begun: now,
-            sampled_since: now,
+            terms,
             suffered: BTreeMap::new(),
         };
         for number in 0..count {
             fleet.create(number).await?;
         }
-        fleet.progress.resources().reaches(count).await;
+        let ready = fleet.progress.resources();
+        fleet.replicas[0].brings("Ready resources", ready, count).await?;
         fleet.stand_by()?;
         Ok(fleet)
     }
@@ -94,7 +92,36 @@ impl Fleet {
 
     /// Another replica beside the one that leads.
     fn stand_by(&mut self) -> anyhow::Result<()> {
-        self.replicas.push(Operator::stand_by(&self.cluster, self.launch.clone(), "operator")?);
+        self.replicas.push(Operator::stand_by(&self.cluster, self.launch.clone())?);
+        Ok(())
+    }
+
+    /// Looks which replica leads, and follows that one from here on. False while none says that it does, or more than
+    /// one: a leader that was stopped may not know yet that another one has taken its place.
+    pub async fn look(&mut self) -> anyhow::Result<bool> {
+        let mut leading = Vec::new();
+        for (place, replica) in self.replicas.iter_mut().enumerate() {
+            replica.check_alive()?;
+            if replica.leads().await {
+                leading.push(place);
+            }
+        }
+        let &[leader] = leading.as_slice() else { return Ok(false) };
+        self.replicas.swap(0, leader);
+        self.terms.pass_to(self.replicas[0].process_id());
+        Ok(true)
+    }
+
+    async fn until_one_leads(&mut self) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        while !self.look().await? {
+            ensure!(
+                begun.elapsed() < REPLACES,
+                "no replica leads, or more than one, for {} s",
+                REPLACES.as_secs()
+            );
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
         Ok(())
     }
 
@@ -134,6 +161,7 @@ impl Fleet {
                 self.api.delete_all(&service).await.map(|()| Value::Null)
             }
             _ => {
+                // What it owned is still there when the next one of its name is.
                 let deleted = self.api.delete_all(&path).await;
                 let created = self.create(number).await;
                 deleted.and(created).map(|()| Value::Null)
@@ -142,51 +170,37 @@ impl Fleet {
         drop(changed);
     }
 
+    /// Returns when the fault has passed. Where it took the leader, changes go on while another one takes over.
     pub async fn suffer(&mut self, fault: Fault) -> anyhow::Result<()> {
+        self.until_one_leads().await?;
         *self.suffered.entry(fault).or_default() += 1;
         match fault {
             Fault::ApiServerRestarts => self.cluster.restart_api_server().await?,
-            Fault::ApiServerHangs => {
-                self.cluster.pause_api_server()?;
-                tokio::time::sleep(HANGS).await;
-                self.cluster.resume_api_server()?;
-            }
+            Fault::ApiServerStalls => self.freeze_api_server(STALLS).await?,
+            Fault::ApiServerHangs => self.freeze_api_server(HANGS).await?,
             Fault::LeaderHangs => {
-                let leader = self.replicas.remove(0);
-                leader.signal("STOP")?;
+                self.replicas[0].signal("STOP")?;
                 tokio::time::sleep(LOSES_THE_LEASE).await;
-                leader.signal("CONT")?;
-                self.replicas.push(leader);
-                self.follow_leader();
+                self.replicas[0].signal("CONT")?;
             }
             Fault::LeaderIsKilled => self.replicas.remove(0).kill(),
             Fault::LeaderLeaves => self.replicas.remove(0).stop()?,
         }
         if self.replicas.len() < 2 {
-            self.follow_leader();
             self.stand_by()?;
         }
         Ok(())
     }
 
-    /// From here on the samples are of another process.
-    fn follow_leader(&mut self) {
-        self.samples = self.samples();
-        let ready = self.progress.resources().clone();
-        self.sampler = Sampler::start(self.replicas[0].process_id(), ready, SAMPLED_EVERY);
-        self.sampled_since = Instant::now();
+    async fn freeze_api_server(&self, time: Duration) -> anyhow::Result<()> {
+        self.cluster.pause_api_server()?;
+        tokio::time::sleep(time).await;
+        self.cluster.resume_api_server()
     }
 
-    /// Of each process that led, one after the other.
-    pub fn samples(&self) -> Vec<Sample> {
-        self.samples.iter().copied().chain(self.samples_of_last()).collect()
-    }
-
-    /// Of the process that leads now.
-    pub fn samples_of_last(&self) -> Vec<Sample> {
-        let offset = self.sampled_since.duration_since(self.begun).as_secs_f64();
-        let newest = self.sampler.samples().into_iter();
-        newest.map(|sample| Sample { at: sample.at + offset, ..sample }).collect()
+    /// What the leaders took of the machine.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     pub fn faults(&self) -> String {
@@ -196,10 +210,7 @@ impl Fleet {
 
     /// Every resource is Ready, each Deployment is as its resource says, and a restart finds nothing to write.
     pub async fn is_in_sync(&mut self) -> anyhow::Result<()> {
-        // A resource that was deleted and could not be created again, because the API server was down.
-        for number in 0..self.count {
-            let _ = self.create(number).await;
-        }
+        self.until_one_leads().await?;
         self.settle().await?;
         self.replicas_agree().await?;
         let mark = self.cluster.audit().mark().await?;
@@ -218,20 +229,38 @@ impl Fleet {
     async fn settle(&self) -> anyhow::Result<()> {
         let begun = Instant::now();
         loop {
-            ensure!(begun.elapsed() < SETTLES, "it writes without end, or resources stay unready");
+            // A resource that was deleted and could not be created again, because the API server was down.
+            for number in 0..self.count {
+                let _ = self.create(number).await;
+            }
             let mark = self.cluster.audit().mark().await?;
             tokio::time::sleep(QUIET).await;
             let requests = self.cluster.audit().requests_of(&self.user).await?.since(mark);
-            if requests.except_leases().writes().is_empty() && self.all_are_ready().await? {
+            let writes = requests.except_leases().writes();
+            let unready = self.unready().await?;
+            if writes.is_empty() && unready.is_empty() {
                 return Ok(());
             }
+            ensure!(
+                begun.elapsed() < SETTLES,
+                "after {} s it still writes {:?}; not Ready: [{}]",
+                SETTLES.as_secs(),
+                writes.by_verb_and_resource(),
+                unready.join(", ")
+            );
         }
     }
 
-    async fn all_are_ready(&self) -> anyhow::Result<bool> {
+    /// Names of resources that are missing or not Ready.
+    async fn unready(&self) -> anyhow::Result<Vec<String>> {
         let list = self.api.list(&resources(VERSION, &self.namespace)).await?;
         let items = list["items"].as_array().context("a list")?;
-        Ok(items.len() == self.count && items.iter().all(|it| it["status"]["phase"] == "Ready"))
+        let is_ready = |wanted: &str| {
+            let mut all = items.iter();
+            all.any(|it| it["metadata"]["name"] == wanted && it["status"]["phase"] == "Ready")
+        };
+        let names = (0..self.count).map(|number| format!("server-{number}"));
+        Ok(names.filter(|name| !is_ready(name)).collect())
     }
 
     /// What another hand wrote is undone, and what was deleted is there.
