@@ -3,6 +3,7 @@
 mod arguments;
 mod environment;
 mod folders;
+mod lock;
 mod programs;
 mod say;
 mod server;
