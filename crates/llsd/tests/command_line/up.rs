@@ -85,6 +85,9 @@ fn a_wrong_command_line_is_said_before_anything_is_read() {
     expect(&laptop.up(&["--release", "9.9.9"]), 2, &["for example 0.7.3"]);
     expect(&laptop.up(&["--env-file", "prod.env"]), 2, &["prod.env: No such file"]);
     expect(&laptop.run(&["-f", "-", "--watch"]), 2, &["--watch needs files"]);
+    for flag in ["--base", "--facts", "--image-config"] {
+        expect(&laptop.up(&["--watch", flag, "-"]), 2, &["--watch needs files"]);
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ const MADE: &str = "env-";
 /// An installed server.
 #[derive(Clone, Debug)]
 pub(super) struct Environment {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     pub(super) types: Vec<InstalledType>,
 }
 

@@ -138,17 +138,13 @@ impl<'a> Session<'a> {
         Ok(Launch { name, environment, config, data, tokenizers, port, arguments, variables })
     }
 
-    /// Starts it, and waits until it answers. The error says how it ended.
+    /// Starts it, without waiting until it answers. The error says why that is impossible.
     pub(super) async fn start(&self, launch: &Launch) -> Result<LocalServer, String> {
-        let mut server = launch.start(&self.programs).map_err(|error| error.to_string())?;
-        match server.ready().await {
-            Ok(()) => Ok(server),
-            Err(status) => Err(format!("it ended with {status} before it answered")),
-        }
+        launch.start(&self.programs).await
     }
 
-    /// The files, once they are others than these. What cannot be read is said, once.
-    pub(super) async fn changed(&self, files: &StackFiles) -> StackFiles {
+    /// The files, once they are others than these. What cannot be read is said, once, and what that means.
+    pub(super) async fn changed(&self, files: &StackFiles, meaning: &str) -> StackFiles {
         let mut said = String::new();
         loop {
             sleep(LOOK).await;
@@ -158,7 +154,7 @@ impl<'a> Session<'a> {
                 Err(wrong) if wrong.stderr == said => {}
                 Err(wrong) => {
                     raw(&wrong.stderr);
-                    say("the running server is unaffected");
+                    say(meaning);
                     said = wrong.stderr;
                 }
             }

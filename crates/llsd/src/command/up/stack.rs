@@ -19,7 +19,8 @@ use crate::command::{Exit, Printout};
 /// All that was read. Two that are equal give the same server.
 #[derive(Debug)]
 pub(super) struct StackFiles {
-    input: Input,
+    /// On the heap: it is large, and many futures hold these files.
+    input: Box<Input>,
     endpoints: Endpoints,
     env: EnvFile,
     env_name: String,
@@ -63,6 +64,7 @@ impl StackFiles {
         }
         texts.push((String::new(), text));
         let endpoints = arguments.endpoints.iter().cloned().collect();
+        let input = Box::new(input);
         Ok(Self { input, endpoints, env, env_name: file.display().to_string(), texts })
     }
 
@@ -74,7 +76,7 @@ impl StackFiles {
     pub(super) fn plan(&self, without: Without) -> Result<Stack, Printout> {
         let set = self.env.variables.keys().cloned().collect();
         let wishes = Wishes { endpoints: self.endpoints.clone(), set, without };
-        let here = plan_here(self.input.clone(), &wishes).map_err(|refused| Printout {
+        let here = plan_here(Input::clone(&self.input), &wishes).map_err(|refused| Printout {
             stdout: String::new(),
             stderr: refused.report.refusal(),
             exit: if refused.unavailable { Exit::Unavailable } else { Exit::Problems },
