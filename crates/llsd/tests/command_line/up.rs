@@ -157,6 +157,24 @@ fn all_missing_secrets_are_listed_at_once_with_their_fields() {
 }
 
 #[test]
+fn variables_without_effect_are_warned_of() {
+    let overrides = "  workload: {overrides: {env: [{name: LLS_WORKERS, value: \"4\"}]}}\n";
+    let laptop = Laptop::with(&format!("{WITH_KEYS}{overrides}"));
+    laptop.file(".env", "HOME=/hunter2\nLLS_PORT=hunter2\n");
+    let said = laptop.up(&[]);
+    expect(
+        &said,
+        1,
+        &[
+            "LLS_WORKERS has no effect: llsd sets it itself",
+            ".env: warning: HOME has no effect: llsd sets it itself\n    → choose the folder",
+            ".env: warning: LLS_PORT has no effect: llsd sets it itself\n    → choose another port with --port",
+        ],
+    );
+    assert!(!said.stderr.contains("hunter2"), "{}", said.stderr);
+}
+
+#[test]
 fn a_broken_line_of_the_env_file_is_said_without_its_value() {
     let laptop = Laptop::with(WITH_KEYS);
     laptop.file("other.env", "LLSD_VLLM_API_KEY sk-hunter2\nA=\"sk-hunter2\nB=1\nB=2\n");

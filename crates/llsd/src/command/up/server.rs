@@ -73,6 +73,7 @@ impl Launch {
         command.current_dir(&self.data).env_clear();
         let passed_on = PASSED_ON.iter().filter_map(|name| Some((name, env::var_os(name)?)));
         let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        let port = self.port.to_string();
         command
             .env("HF_HOME", home.join(".cache").join("huggingface"))
             .env("TIKTOKEN_CACHE_DIR", &self.tokenizers)
@@ -84,9 +85,13 @@ impl Launch {
             .env("HOME", &self.data)
             .env("PATH", self.path())
             .env("LLAMA_STACK_CONFIG", &config)
+            .env("OGX_CONFIG", &config)
             .env("OGX_CONFIG_DIR", self.data.join(".ogx"))
             .env("LLS_HOST", Ipv4Addr::LOCALHOST.to_string())
-            .env("LLS_PORT", self.port.to_string())
+            .env("LLS_PORT", &port)
+            // A configuration may refer to those of the images, as in a pod.
+            .env("LLAMA_STACK_PORT", &port)
+            .env("OGX_PORT", &port)
             .env("LLS_WORKERS", "1")
             .env("LLS_START_RECORD", programs.folder().join("no-record"))
             .env("LLS_TERMINATION_LOG", "/dev/null")
@@ -240,7 +245,10 @@ async fn is_free_soon(port: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
     use std::path::Path;
+
+    use llsd_offline::laptop::OWN_VARIABLES;
 
     use super::*;
 
@@ -264,6 +272,27 @@ mod tests {
         let renamed = Launch { name: "other".to_owned(), ..one.clone() };
         let moved = Launch { data: PathBuf::from("/data/other"), ..one.clone() };
         assert!(!one.is_same(&renamed) && !one.is_same(&moved));
+    }
+
+    fn variables(launch: &Launch, programs: &Programs) -> BTreeMap<String, String> {
+        let command = launch.command(programs, "config.yaml").unwrap();
+        let text = |text: &OsStr| text.to_string_lossy().into_owned();
+        let set = command.as_std().get_envs();
+        set.filter_map(|(name, value)| Some((text(name), text(value?)))).collect()
+    }
+
+    #[test]
+    fn only_variables_that_are_warned_of_win_over_those_of_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let programs = Programs::write(folder.path()).unwrap();
+        let plain = launch(folder.path());
+        let names = variables(&plain, &programs).into_keys();
+        let of_a_file = names.map(|name| (name, "of a file".to_owned())).collect();
+        let set = variables(&Launch { variables: of_a_file, ..plain }, &programs);
+        for (name, _) in set.iter().filter(|(_, value)| *value != "of a file") {
+            assert!(OWN_VARIABLES.contains(&name.as_str()), "{name}");
+        }
+        assert_eq!(set["HF_HOME"], "of a file");
     }
 
     #[tokio::test(start_paused = true)]

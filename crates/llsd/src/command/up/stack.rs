@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use llsd_offline::laptop::{
-    Endpoints, EnvFile, Here, ServerVariables, Wishes, Without, add_config_maps, plan_here,
-    server_variables,
+    Endpoints, EnvFile, Here, ServerVariables, Wishes, Without, add_config_maps, in_place_of,
+    plan_here, server_variables,
 };
 use llsd_offline::{Input, Source};
 use llsd_plan::problems::suggest::nearest;
@@ -127,6 +127,13 @@ impl StackFiles {
             let file = &self.env_name;
             let _ =
                 writeln!(text, "{file}: warning: {name}: no field has this name\n    → {remedy}");
+        }
+        for name in &variables.without_effect {
+            let (file, remedy) = (&self.env_name, in_place_of(name).unwrap_or("remove the line"));
+            let _ = writeln!(
+                text,
+                "{file}: warning: {name} has no effect: llsd sets it itself\n    → {remedy}"
+            );
         }
         text
     }
