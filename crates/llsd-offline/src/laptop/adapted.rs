@@ -8,6 +8,7 @@ use llsd_plan::problems::{FieldPath, Findings, Reason};
 use serde_json::{Map, Value};
 
 use super::addresses::warn_of_cluster_addresses;
+use super::own_variables::{OWN_VARIABLES, PATHS_OF_A_POD, in_place_of};
 use super::provider_ids::provider_id;
 
 /// Endpoints by the id of their provider.
@@ -47,6 +48,7 @@ pub(super) fn adapt(object: &Value, endpoints: &Endpoints) -> Adapted {
     replace_storage(spec, findings);
     leave_out_tls(spec, findings);
     warn_of_overrides(spec, findings);
+    warn_of_variables(spec, findings);
     leave_out_the_rest(spec, findings);
     adapted
 }
@@ -173,7 +175,27 @@ fn warn_of_overrides(spec: &Map<String, Value>, findings: &mut Findings) {
         "nothing to do, unless it does more than that",
     );
     warn("envFrom", "Secrets and ConfigMaps are not read", "set their variables in the .env file");
-    warn("volumes", "nothing is mounted", "use paths of this machine in a copy of the file");
+    let remedy = "use paths of this machine in a copy of the file";
+    warn("volumes", "nothing is mounted", remedy);
+    warn("volumeMounts", "nothing is mounted", remedy);
+}
+
+/// Variables of the resource that the server here gets from the command, or not at all.
+fn warn_of_variables(spec: &Map<String, Value>, findings: &mut Findings) {
+    let env = spec.get("workload").and_then(|workload| workload.pointer("/overrides/env"));
+    let path = FieldPath::spec().key("workload").key("overrides").key("env");
+    for (index, variable) in env.and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let Some(name) = variable.get("name").and_then(Value::as_str) else { continue };
+        let (why, remedy) = if OWN_VARIABLES.contains(&name) {
+            ("llsd sets it itself", in_place_of(name).unwrap_or("nothing to do"))
+        } else if PATHS_OF_A_POD.contains(&name) {
+            ("it names a path of a pod", "set it in the .env file, for this machine")
+        } else {
+            continue;
+        };
+        let message = format!("{name} has no effect: {why}");
+        findings.warning(&path.index(index), Reason::Ignored, message, remedy);
+    }
 }
 
 /// Removes what is left, and names it in one warning: the planner would ask a cluster for some of it.
@@ -289,7 +311,10 @@ mod tests {
             "monitoring": {"otlp": {"endpoint": "http://otel"}},
             "workload": {
                 "replicas": 2, "workers": 1, "autoscaling": {"maxReplicas": 3}, "storage": {"size": "1Gi"},
-                "overrides": {"env": [{"name": "A", "value": "b"}], "envFrom": [{}], "nodeSelector": {"a": "b"}},
+                "overrides": {
+                    "env": [{"name": "A", "value": "b"}], "envFrom": [{}], "nodeSelector": {"a": "b"},
+                    "volumeMounts": [{"name": "c", "mountPath": "/c"}],
+                },
             },
         });
         let found = adapted(&spec, &[]);
@@ -304,10 +329,31 @@ mod tests {
             "spec.networking.tls.enabled: not served on loopback",
             "spec.networking.tls.caBundle: the server trusts the authorities of this machine",
             "spec.workload.overrides.envFrom: Secrets and ConfigMaps are not read",
+            "spec.workload.overrides.volumeMounts: nothing is mounted",
             "spec: no effect without a cluster: workload.overrides.nodeSelector, workload.replicas, \
              workload.autoscaling, networking.expose, monitoring",
         ];
         assert_eq!(messages(&found.findings.warnings), expected);
+    }
+
+    #[test]
+    fn variables_that_have_no_effect_are_named_with_what_has() {
+        let variables =
+            ["LLS_PORT", "A", "SSL_CERT_FILE", "LLS_WORKERS"].map(|name| json!({"name": name}));
+        let found = adapted(&json!({"workload": {"overrides": {"env": variables}}}), &[]).findings;
+        let expected = [
+            "spec.workload.overrides.env[0]: LLS_PORT has no effect: llsd sets it itself",
+            "spec.workload.overrides.env[2]: SSL_CERT_FILE has no effect: it names a path of a pod",
+            "spec.workload.overrides.env[3]: LLS_WORKERS has no effect: llsd sets it itself",
+        ];
+        assert_eq!(messages(&found.warnings), expected);
+        let remedies: Vec<&str> = found.warnings.iter().map(|it| it.remedy.as_str()).collect();
+        let expected = [
+            "choose another port with --port",
+            "set it in the .env file, for this machine",
+            "nothing to do",
+        ];
+        assert_eq!(remedies, expected);
     }
 
     #[test]

@@ -7,25 +7,9 @@ use std::fmt;
 use llsd_plan::server::coercion::coerced;
 use serde_json::Value;
 
+use super::own_variables::{OWN_VARIABLES, PATHS_OF_A_POD};
 use super::planned::Here;
 
-/// Variables that say where things are in a container, and how to listen there. The command has its own.
-const OF_THE_POD: [&str; 14] = [
-    "HOME",
-    "HF_HOME",
-    "LLS_PORT",
-    "LLS_WORKERS",
-    "LLAMA_STACK_PORT",
-    "LLAMA_STACK_CONFIG",
-    "OGX_PORT",
-    "OGX_CONFIG",
-    "OGX_CONFIG_DIR",
-    "SSL_CERT_FILE",
-    "REQUESTS_CA_BUNDLE",
-    "LLS_TLS_CERT_FILE",
-    "LLS_TLS_KEY_FILE",
-    "PYTHONPATH",
-];
 /// How the generated names begin.
 const GENERATED: &str = "LLSD_";
 
@@ -39,18 +23,21 @@ pub struct ServerVariables {
     pub coerced: Vec<MissingVariable>,
     /// Generated names of the file that no field has.
     pub unused: Vec<String>,
+    /// Names of the file that the command sets itself.
+    pub without_effect: Vec<String>,
 }
 
 /// Values are secrets.
 impl fmt::Debug for ServerVariables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.set.keys().collect();
-        let Self { missing, coerced, unused, .. } = self;
+        let Self { missing, coerced, unused, without_effect, .. } = self;
         f.debug_struct("ServerVariables")
             .field("set", &names)
             .field("missing", missing)
             .field("coerced", coerced)
             .field("unused", unused)
+            .field("without_effect", without_effect)
             .finish()
     }
 }
@@ -70,7 +57,8 @@ pub fn server_variables(here: &Here, file: &BTreeMap<String, String>) -> ServerV
     let mut used = BTreeSet::new();
     for variable in &here.variables {
         let Some(name) = variable.get("name").and_then(Value::as_str) else { continue };
-        if OF_THE_POD.contains(&name) {
+        // The container's own are for the container; of the resource's there is a warning.
+        if OWN_VARIABLES.contains(&name) || PATHS_OF_A_POD.contains(&name) {
             continue;
         }
         used.insert(name);
@@ -95,8 +83,13 @@ pub fn server_variables(here: &Here, file: &BTreeMap<String, String>) -> ServerV
     let unused = file.keys().filter(|name| name.starts_with(GENERATED));
     let unused = unused.filter(|name| !used.contains(name.as_str())).cloned();
     variables.unused = unused.collect();
-    let of_the_file = file.iter().filter(|(name, _)| !used.contains(name.as_str()));
-    variables.set.extend(of_the_file.map(|(name, value)| (name.clone(), value.clone())));
+    for (name, value) in file.iter().filter(|(name, _)| !used.contains(name.as_str())) {
+        if OWN_VARIABLES.contains(&name.as_str()) {
+            variables.without_effect.push(name.clone());
+        } else {
+            variables.set.insert(name.clone(), value.clone());
+        }
+    }
     variables
 }
 
@@ -175,6 +168,19 @@ mod tests {
         assert!(found.set.contains_key("OLLAMA_URL"));
         assert!(!found.set.contains_key("HOME") && !found.set.contains_key("LLS_PORT"));
         assert!(!format!("{found:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn what_the_command_sets_itself_has_no_effect_in_the_file() {
+        let found = variables(&[
+            ("PATH", "/x"),
+            ("LLS_WORKERS", "4"),
+            ("SSL_CERT_FILE", "/ca.pem"),
+            ("LLSD_VLLM_API_KEY", "x"),
+        ]);
+        assert_eq!(found.without_effect, ["LLS_WORKERS", "PATH"]);
+        assert!(!found.set.contains_key("LLS_WORKERS") && !found.set.contains_key("PATH"));
+        assert_eq!(found.set["SSL_CERT_FILE"], "/ca.pem");
     }
 
     #[test]

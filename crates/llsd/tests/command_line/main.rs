@@ -32,6 +32,7 @@ mod run_refuses;
 mod strict;
 mod support;
 mod up;
+mod up_lifecycle;
 mod validate_bounds;
 mod validate_finds_all;
 mod validate_mistakes;

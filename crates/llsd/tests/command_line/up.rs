@@ -85,6 +85,9 @@ fn a_wrong_command_line_is_said_before_anything_is_read() {
     expect(&laptop.up(&["--release", "9.9.9"]), 2, &["for example 0.7.3"]);
     expect(&laptop.up(&["--env-file", "prod.env"]), 2, &["prod.env: No such file"]);
     expect(&laptop.run(&["-f", "-", "--watch"]), 2, &["--watch needs files"]);
+    for flag in ["--base", "--facts", "--image-config"] {
+        expect(&laptop.up(&["--watch", flag, "-"]), 2, &["--watch needs files"]);
+    }
 }
 
 #[test]
@@ -154,6 +157,24 @@ fn all_missing_secrets_are_listed_at_once_with_their_fields() {
 }
 
 #[test]
+fn variables_without_effect_are_warned_of() {
+    let overrides = "  workload: {overrides: {env: [{name: LLS_WORKERS, value: \"4\"}]}}\n";
+    let laptop = Laptop::with(&format!("{WITH_KEYS}{overrides}"));
+    laptop.file(".env", "HOME=/hunter2\nLLS_PORT=hunter2\n");
+    let said = laptop.up(&[]);
+    expect(
+        &said,
+        1,
+        &[
+            "LLS_WORKERS has no effect: llsd sets it itself",
+            ".env: warning: HOME has no effect: llsd sets it itself\n    → choose the folder",
+            ".env: warning: LLS_PORT has no effect: llsd sets it itself\n    → choose another port with --port",
+        ],
+    );
+    assert!(!said.stderr.contains("hunter2"), "{}", said.stderr);
+}
+
+#[test]
 fn a_broken_line_of_the_env_file_is_said_without_its_value() {
     let laptop = Laptop::with(WITH_KEYS);
     laptop.file("other.env", "LLSD_VLLM_API_KEY sk-hunter2\nA=\"sk-hunter2\nB=1\nB=2\n");
@@ -195,8 +216,9 @@ fn without_python_or_packages_it_says_what_to_install() {
         &["the package index does not answer", "Failed to fetch", "check the network"],
     );
     let left = fs::read_dir(laptop.folder.path().join(".cache/llsd/up/0.7.3")).unwrap().flatten();
-    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
-    assert_eq!(left, ["lock"], "nothing half made is left");
+    let mut left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["install.log", "lock"], "nothing half made is left");
 }
 
 /// Is this process, or one that it started, still there?

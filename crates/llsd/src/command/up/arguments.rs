@@ -1,6 +1,6 @@
 //! The flags of `llsd up`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -54,6 +54,14 @@ pub(in crate::command) struct Arguments {
 
     #[command(flatten)]
     pub(super) facts: FactsFlags,
+}
+
+impl Arguments {
+    /// Whether one of the files is stdin.
+    pub(super) fn is_stdin_named(&self) -> bool {
+        let mut facts = self.facts.files();
+        self.files.is_stdin_named() || facts.any(|file| file == Path::new("-"))
+    }
 }
 
 fn endpoint(text: &str) -> Result<(String, String), &'static str> {

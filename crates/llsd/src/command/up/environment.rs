@@ -1,23 +1,24 @@
-//! Environments of Python with a server and the packages of its providers: one for each release and set of packages,
-//! made once and kept in the cache. One that is there is never changed: a server may be running from it.
+//! Environments of Python with a server and the packages of its providers: one for each release, set of packages and
+//! Python that is asked for, made once and kept in the cache. One that is there is never changed: a server may be running
+//! from it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use llsd_offline::laptop::{Demand, InstalledRelease, InstalledType, SERVER_DEPENDENCIES_LEFT_OUT};
 use llsd_plan::values::sha256;
 use tokio::process::Command;
-use tokio::time::sleep;
 
+use super::lock::lock;
 use super::programs::Programs;
 use super::say::{say, with_remedy};
 use super::tokenizer;
-use super::tools::{Tools, run};
+use super::tools::{Python, Tools, run};
 
 /// In an environment: what its provider types lack. Written last. In the folder of a release: what they ask for.
 const TYPES: &str = "types.json";
@@ -29,7 +30,7 @@ const MADE: &str = "env-";
 /// An installed server.
 #[derive(Clone, Debug)]
 pub(super) struct Environment {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     pub(super) types: Vec<InstalledType>,
 }
 
@@ -56,7 +57,8 @@ impl Environment {
 #[derive(Debug)]
 pub(super) struct Environments<'a> {
     pub(super) cache: &'a Path,
-    pub(super) python: Option<&'a Path>,
+    /// The one that the user names.
+    pub(super) python: Option<&'a Python>,
     pub(super) programs: &'a Programs,
     pub(super) release: &'a InstalledRelease,
 }
@@ -77,7 +79,7 @@ impl Environments<'_> {
         }
         let folder = self.folder();
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let _lock = lock(&folder.join("lock")).await?;
+        let _lock = lock(&folder.join("lock"), "this release").await?;
         let known = read_types(&folder.join(TYPES));
         if let Some(found) = known.as_deref().and_then(|types| self.find(&choose(types))) {
             return Ok(found); // made while this waited
@@ -94,14 +96,17 @@ impl Environments<'_> {
     fn find(&self, demand: &Demand) -> Option<Environment> {
         let root = fs::canonicalize(self.folder().join(self.key(demand))).ok()?;
         let types = read_types(&root.join(TYPES))?;
-        Some(Environment { root, types })
+        let environment = Environment { root, types };
+        // It is a link to the Python of the machine, which an update may have removed.
+        environment.python().exists().then_some(environment)
     }
 
-    /// Stands for the release and the packages.
+    /// Stands for the release, the packages, and the Python if one is asked for.
     fn key(&self, demand: &Demand) -> String {
         let InstalledRelease { requirements, uploaded_before, .. } = self.release;
         let own = requirements.iter().map(String::as_str).chain([uploaded_before.as_str()]);
-        let lines: Vec<&str> = own.chain(demand.lines()).collect();
+        let python = self.python.map(Python::identity);
+        let lines: Vec<&str> = own.chain(demand.lines()).chain(python.as_deref()).collect();
         sha256::hex(&lines.join("\n"))[..16].to_owned()
     }
 
@@ -114,7 +119,7 @@ impl Environments<'_> {
         let begun = Instant::now();
         let title = &self.release.title;
         say(&format!("installing {title} into {}, once", self.folder().display()));
-        let tools = Tools::find(self.python, self.cache).await?;
+        let tools = Tools::find(self.python, self.cache, &self.log()).await?;
         self.venv(&tools, root).await?;
         let environment = Environment { root: root.to_owned(), types: Vec::new() };
         let python = environment.python();
@@ -127,7 +132,7 @@ impl Environments<'_> {
         };
         let demand = choose(&types);
         self.install(&tools, &python, &demand).await?;
-        tokenizer::fetch(&tools, &python, self.cache).await;
+        tokenizer::fetch(&tools, &python, self.cache, &self.log()).await;
         let lacking = ask(&python, self.programs, true).await?;
         let wrong = |error: io::Error| format!("{}: {error}", root.display());
         write_types(&root.join(TYPES), &lacking).map_err(wrong)?;
@@ -172,28 +177,9 @@ impl Environments<'_> {
         Ok(())
     }
 
+    /// In the folder whose lock is held, so that no other run writes it.
     fn log(&self) -> PathBuf {
-        self.cache.join("install.log")
-    }
-}
-
-/// Held while an environment is made. The kernel lets go of it when the process ends.
-async fn lock(file: &Path) -> Result<File, String> {
-    let wrong = |error: io::Error| format!("{}: {error}", file.display());
-    let held = File::options().create(true).truncate(false).write(true).open(file);
-    let held = held.map_err(wrong)?;
-    let mut has_said = false;
-    loop {
-        match held.try_lock() {
-            Ok(()) => return Ok(held),
-            Err(TryLockError::Error(error)) => return Err(wrong(error)),
-            Err(TryLockError::WouldBlock) if !has_said => {
-                has_said = true;
-                say("another llsd installs this release; waiting for it");
-            }
-            Err(TryLockError::WouldBlock) => {}
-        }
-        sleep(Duration::from_millis(300)).await;
+        self.folder().join("install.log")
     }
 }
 
@@ -241,4 +227,61 @@ fn read_types(file: &Path) -> Option<Vec<InstalledType>> {
 
 fn write_types(file: &Path, types: &[InstalledType]) -> io::Result<()> {
     crate::command::whole_file::write(file, &serde_json::to_string(types)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn release() -> InstalledRelease {
+        InstalledRelease {
+            name: "0.7.3".to_owned(),
+            title: "llama-stack 0.7.3".to_owned(),
+            requirements: vec!["llama-stack==0.7.3".to_owned()],
+            uploaded_before: "2026-01-01".to_owned(),
+            is_guessed: false,
+        }
+    }
+
+    #[test]
+    fn an_environment_whose_python_is_gone_is_as_good_as_none() {
+        let cache = tempfile::tempdir().unwrap();
+        let (programs, release) = (Programs::write(cache.path()).unwrap(), release());
+        let environments = Environments {
+            cache: cache.path(),
+            python: None,
+            programs: &programs,
+            release: &release,
+        };
+        let root = environments.folder().join("env-1");
+        fs::create_dir_all(root.join("bin")).unwrap();
+        write_types(&root.join(TYPES), &[]).unwrap();
+        let (of_the_machine, demand) = (cache.path().join("python3.12"), Demand::default());
+        symlink(&of_the_machine, root.join("bin/python")).unwrap();
+        symlink(&root, environments.folder().join(environments.key(&demand))).unwrap();
+
+        assert!(environments.find(&demand).is_none());
+        fs::write(of_the_machine, "").unwrap();
+        let found = environments.find(&demand).unwrap();
+        assert_eq!(found.root, fs::canonicalize(&root).unwrap());
+    }
+
+    #[test]
+    fn a_python_that_is_asked_for_has_environments_of_its_own() {
+        let cache = tempfile::tempdir().unwrap();
+        let (programs, release) = (Programs::write(cache.path()).unwrap(), release());
+        let key = |python: Option<&Python>| {
+            let (cache, programs, release) = (cache.path(), &programs, &release);
+            Environments { cache, python, programs, release }.key(&Demand::default())
+        };
+        let python = |printed| Python::described(Path::new("python3"), printed);
+        let named = python("3.12\n/usr/bin/python3.12\n");
+        assert_eq!(key(Some(&named)), key(Some(&named)));
+        let others = ["3.13\n/usr/bin/python3.12\n", "3.12\n/opt/bin/python3.12\n"].map(python);
+        for other in [None, Some(&others[0]), Some(&others[1])] {
+            assert_ne!(key(other), key(Some(&named)));
+        }
+    }
 }

@@ -15,6 +15,7 @@ use super::say::{raw, say, with_remedy};
 use super::server::{Launch, LocalServer, is_taken};
 use super::stack::{Stack, StackFiles, problems};
 use super::tokenizer;
+use super::tools::Python;
 use crate::command::{Exit, Printout};
 
 /// The server's own default.
@@ -30,6 +31,8 @@ pub(super) struct Session<'a> {
     programs: Programs,
     /// The user's own environment, which is asked once.
     own: OnceCell<Environment>,
+    /// The Python that the user names, which is asked once.
+    python: OnceCell<Python>,
 }
 
 impl<'a> Session<'a> {
@@ -37,7 +40,8 @@ impl<'a> Session<'a> {
         let cache = folders::cache().map_err(|message| Printout::usage(&message))?;
         let programs = Programs::write(&cache)
             .map_err(|error| Printout::usage(&format!("{}: {error}", cache.display())))?;
-        Ok(Self { arguments, cache, programs, own: OnceCell::new() })
+        let (own, python) = (OnceCell::new(), OnceCell::new());
+        Ok(Self { arguments, cache, programs, own, python })
     }
 
     /// All that is needed to start the server of the files, installed and checked. `serving` is the port that a server
@@ -103,12 +107,15 @@ impl<'a> Session<'a> {
                 "warning: the image does not say its release; {title} fits its configuration"
             ));
         }
-        let environments = Environments {
-            cache: &self.cache,
-            python: self.arguments.python.as_deref(),
-            programs: &self.programs,
-            release,
+        let python = match &self.arguments.python {
+            Some(program) => {
+                let ask = || Python::asked(program);
+                Some(self.python.get_or_try_init(ask).await.map_err(failed)?)
+            }
+            None => None,
         };
+        let (cache, programs) = (self.cache.as_path(), &self.programs);
+        let environments = Environments { cache, python, programs, release };
         let demand = |types: &[_]| self.choice(stack, types).demand;
         environments.find_or_make(demand).await.map_err(failed)
     }
@@ -131,17 +138,13 @@ impl<'a> Session<'a> {
         Ok(Launch { name, environment, config, data, tokenizers, port, arguments, variables })
     }
 
-    /// Starts it, and waits until it answers. The error says how it ended.
+    /// Starts it, without waiting until it answers. The error says why that is impossible.
     pub(super) async fn start(&self, launch: &Launch) -> Result<LocalServer, String> {
-        let mut server = launch.start(&self.programs).map_err(|error| error.to_string())?;
-        match server.ready().await {
-            Ok(()) => Ok(server),
-            Err(status) => Err(format!("it ended with {status} before it answered")),
-        }
+        launch.start(&self.programs).await
     }
 
-    /// The files, once they are others than these. What cannot be read is said, once.
-    pub(super) async fn changed(&self, files: &StackFiles) -> StackFiles {
+    /// The files, once they are others than these. What cannot be read is said, once, and what that means.
+    pub(super) async fn changed(&self, files: &StackFiles, meaning: &str) -> StackFiles {
         let mut said = String::new();
         loop {
             sleep(LOOK).await;
@@ -151,7 +154,7 @@ impl<'a> Session<'a> {
                 Err(wrong) if wrong.stderr == said => {}
                 Err(wrong) => {
                     raw(&wrong.stderr);
-                    say("the running server is unaffected");
+                    say(meaning);
                     said = wrong.stderr;
                 }
             }

@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use llsd_offline::laptop::{
-    Endpoints, EnvFile, Here, ServerVariables, Wishes, Without, add_config_maps, plan_here,
-    server_variables,
+    Endpoints, EnvFile, Here, ServerVariables, Wishes, Without, add_config_maps, in_place_of,
+    plan_here, server_variables,
 };
 use llsd_offline::{Input, Source};
 use llsd_plan::problems::suggest::nearest;
@@ -19,7 +19,8 @@ use crate::command::{Exit, Printout};
 /// All that was read. Two that are equal give the same server.
 #[derive(Debug)]
 pub(super) struct StackFiles {
-    input: Input,
+    /// On the heap: it is large, and many futures hold these files.
+    input: Box<Input>,
     endpoints: Endpoints,
     env: EnvFile,
     env_name: String,
@@ -63,6 +64,7 @@ impl StackFiles {
         }
         texts.push((String::new(), text));
         let endpoints = arguments.endpoints.iter().cloned().collect();
+        let input = Box::new(input);
         Ok(Self { input, endpoints, env, env_name: file.display().to_string(), texts })
     }
 
@@ -74,7 +76,7 @@ impl StackFiles {
     pub(super) fn plan(&self, without: Without) -> Result<Stack, Printout> {
         let set = self.env.variables.keys().cloned().collect();
         let wishes = Wishes { endpoints: self.endpoints.clone(), set, without };
-        let here = plan_here(self.input.clone(), &wishes).map_err(|refused| Printout {
+        let here = plan_here(Input::clone(&self.input), &wishes).map_err(|refused| Printout {
             stdout: String::new(),
             stderr: refused.report.refusal(),
             exit: if refused.unavailable { Exit::Unavailable } else { Exit::Problems },
@@ -125,6 +127,13 @@ impl StackFiles {
             let file = &self.env_name;
             let _ =
                 writeln!(text, "{file}: warning: {name}: no field has this name\n    → {remedy}");
+        }
+        for name in &variables.without_effect {
+            let (file, remedy) = (&self.env_name, in_place_of(name).unwrap_or("remove the line"));
+            let _ = writeln!(
+                text,
+                "{file}: warning: {name} has no effect: llsd sets it itself\n    → {remedy}"
+            );
         }
         text
     }

@@ -8,10 +8,63 @@ use std::process::Stdio;
 use llsd_offline::laptop::{PYTHONS, settings_of_pip};
 use tokio::process::Command;
 
+use super::lock::lock;
 use super::say::{say, with_remedy};
 
-/// Asks a Python for its version, and whether it can make environments.
-const ASK: &str = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])";
+/// Asks a Python for its version and its path, and whether it can make environments.
+const ASK: &str =
+    "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2]); print(sys.executable)";
+
+/// A Python of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Python {
+    /// As it is called.
+    pub(super) program: PathBuf,
+    /// `3.12`.
+    version: String,
+    /// By its own account: a name alone can mean another one tomorrow.
+    path: String,
+}
+
+impl Python {
+    /// The one that the user names, which a release must run on. The error says what is wrong with it.
+    pub(super) async fn asked(program: &Path) -> Result<Self, String> {
+        match Self::at(program).await {
+            Some(python) if python.is_supported() => Ok(python),
+            Some(Self { version, .. }) => Err(with_remedy(
+                &format!("{} is Python {version}", program.display()),
+                &format!("the servers run on Python {}", PYTHONS.join(" or ")),
+            )),
+            None => Err(with_remedy(
+                &format!("{} does not run, or has no module venv", program.display()),
+                "name another one with --python",
+            )),
+        }
+    }
+
+    async fn at(program: &Path) -> Option<Self> {
+        let printed = answer(program, &["-c", ASK]).await?;
+        Some(Self::described(program, &printed))
+    }
+
+    /// From what it answers to [`ASK`].
+    pub(super) fn described(program: &Path, printed: &str) -> Self {
+        let mut lines = printed.lines().map(str::trim);
+        let version = lines.next().unwrap_or_default().to_owned();
+        let path = lines.next().filter(|path| !path.is_empty());
+        let path = path.map_or_else(|| program.display().to_string(), str::to_owned);
+        Self { program: program.to_owned(), version, path }
+    }
+
+    fn is_supported(&self) -> bool {
+        PYTHONS.contains(&self.version.as_str())
+    }
+
+    /// What an environment that is made with it depends on.
+    pub(super) fn identity(&self) -> String {
+        format!("Python {} {}", self.version, self.path)
+    }
+}
 
 /// What packages are installed with.
 #[derive(Debug)]
@@ -24,19 +77,26 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// Finds both. The error says what to install.
-    pub(super) async fn find(asked: Option<&Path>, cache: &Path) -> Result<Self, String> {
+    /// Finds both, or takes the Python that is asked for. The error says what to install.
+    pub(super) async fn find(
+        asked: Option<&Python>,
+        cache: &Path,
+        log: &Path,
+    ) -> Result<Self, String> {
         let on_path = PathBuf::from("uv");
         let has_uv = answer(&on_path, &["--version"]).await.is_some();
-        let python = match python(asked).await {
-            Ok(python) => Some(python),
-            Err(_) if has_uv && asked.is_none() => None,
+        let found = match asked {
+            Some(python) => Ok(python.clone()),
+            None => any_python().await,
+        };
+        let python = match found {
+            Ok(python) => python.program,
+            Err(_) if has_uv => {
+                return Ok(Self { uv: on_path, python: None, settings: Vec::new() });
+            }
             Err(message) => return Err(message),
         };
-        let Some(python) = python else {
-            return Ok(Self { uv: on_path, python, settings: Vec::new() });
-        };
-        let uv = if has_uv { on_path } else { uv_of_pip(&python, cache).await? };
+        let uv = if has_uv { on_path } else { uv_of_pip(&python, cache, log).await? };
         let listed = answer(&python, &["-m", "pip", "config", "list"]).await.unwrap_or_default();
         let settings = settings_of_pip(&listed, |name| std::env::var_os(name).is_some());
         Ok(Self { uv, python: Some(python), settings })
@@ -50,37 +110,20 @@ impl Tools {
     }
 }
 
-/// A Python that a release runs on, by its absolute path.
-async fn python(asked: Option<&Path>) -> Result<PathBuf, String> {
-    if let Some(python) = asked {
-        return match version(python).await {
-            Some(version) if PYTHONS.contains(&version.as_str()) => Ok(python.to_owned()),
-            Some(version) => Err(with_remedy(
-                &format!("{} is Python {version}", python.display()),
-                &format!("the servers run on Python {}", PYTHONS.join(" or ")),
-            )),
-            None => Err(with_remedy(
-                &format!("{} does not run, or has no module venv", python.display()),
-                "name another one with --python",
-            )),
-        };
-    }
+/// A Python that a release runs on.
+async fn any_python() -> Result<Python, String> {
     let named = PYTHONS.iter().map(|minor| PathBuf::from(format!("python{minor}")));
     for python in named.chain(["python3".into(), "python".into()]).chain(of_pyenv()) {
-        if version(&python).await.is_some_and(|version| PYTHONS.contains(&version.as_str())) {
+        if let Some(python) = Python::at(&python).await.filter(Python::is_supported) {
             return Ok(python);
         }
     }
-    let there = version(Path::new("python3")).await;
-    let there = there.map(|version| format!("; python3 is {version}")).unwrap_or_default();
+    let there = Python::at(Path::new("python3")).await;
+    let there = there.map(|it| format!("; python3 is {}", it.version)).unwrap_or_default();
     Err(with_remedy(
         &format!("no Python {} with the module venv is found{there}", PYTHONS.join(" or ")),
         "install one of them, or uv, which downloads one; or name one with --python",
     ))
-}
-
-async fn version(python: &Path) -> Option<String> {
-    Some(answer(python, &["-c", ASK]).await?.trim().to_owned())
 }
 
 /// pyenv's own commands exist and fail while another version is chosen.
@@ -104,17 +147,21 @@ fn of_pyenv() -> Vec<PathBuf> {
     found
 }
 
-async fn uv_of_pip(python: &Path, cache: &Path) -> Result<PathBuf, String> {
+/// The `uv` of the cache, which all releases share.
+async fn uv_of_pip(python: &Path, cache: &Path, log: &Path) -> Result<PathBuf, String> {
     let folder = cache.join("uv");
     let uv = folder.join("bin").join("uv");
     if answer(&uv, &["--version"]).await.is_some() {
         return Ok(uv);
     }
+    let _lock = lock(&cache.join("uv.lock"), "uv").await?;
+    if answer(&uv, &["--version"]).await.is_some() {
+        return Ok(uv); // installed while this waited
+    }
     say("uv is not installed; pip installs it into the cache");
-    let log = cache.join("install.log");
-    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder), &log).await?;
+    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder), log).await?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"];
-    run(Command::new(folder.join("bin").join("python")).args(pip), &log).await?;
+    run(Command::new(folder.join("bin").join("python")).args(pip), log).await?;
     Ok(uv)
 }
 
@@ -174,6 +221,18 @@ fn failure(printed: &str, log: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_python_is_known_by_its_version_and_its_own_path() {
+        let named = |printed| Python::described(Path::new("python3"), printed);
+        let here = named("3.12\n/usr/bin/python3.12\n");
+        assert!(here.is_supported());
+        assert_eq!(here.identity(), "Python 3.12 /usr/bin/python3.12");
+        assert_eq!(here.program, Path::new("python3"));
+        assert_ne!(named("3.13\n/usr/bin/python3\n"), named("3.12\n/usr/bin/python3\n"));
+        assert_eq!(named("3.9\n\n").identity(), "Python 3.9 python3");
+        assert!(!named("3.9").is_supported());
+    }
 
     #[test]
     fn a_failed_installation_says_what_is_most_likely_wrong() {
