@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Client;
+use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::Key;
-use llsd_plan::rollout::wave::Fleet;
+use llsd_plan::rollout::preflight::Urgency;
+use llsd_plan::rollout::wave::{Candidate, Fleet, Waiting, WaveProgress};
 use llsd_registry::credentials::ProviderPlugins;
+use serde_json::Value;
 
 use crate::operator::api_clock::{ApiClock, ApiServer};
 use crate::operator::controller::events::Events;
@@ -19,7 +23,7 @@ use crate::operator::controller::secrets::hash_key::{self, HashKey};
 use crate::operator::controller::servers::{ServerProbe, Servers};
 use crate::operator::controller::state::{
     Bundles, Cache, Consequences, CurrentConfiguration, ImageKeys, Memory, Part, PreflightSlots,
-    Queue, Rights, ServedKinds, Settings, SharedChanges, Synced,
+    Programs, Queue, Rights, ServedKinds, Settings, SharedChanges, Synced,
 };
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
@@ -36,6 +40,7 @@ pub struct Context {
     pub(super) secrets: Secrets,
     pub(super) memory: Memory,
     pub(super) preflight_slots: PreflightSlots,
+    pub(super) programs: Programs,
     pub(super) shared_changes: SharedChanges,
     pub(super) configuration: CurrentConfiguration,
     pub(super) pull_credentials: Arc<PullCredentials>,
@@ -102,6 +107,7 @@ impl Context {
             secrets: Secrets::new(key, settings.secret_refresh, rights.clone()),
             memory: Memory::default(),
             preflight_slots: PreflightSlots::new(settings.preflight_jobs),
+            programs: Programs::default(),
             shared_changes: SharedChanges::default(),
             configuration: CurrentConfiguration::default(),
             pull_credentials: Arc::new(PullCredentials::new(plugins)),
@@ -129,21 +135,43 @@ impl Context {
     }
 
     /// Whether a change that waits since then may have its preflight now.
-    pub(super) fn ask_for_slot(&self, key: &Key, since: i64) -> bool {
+    pub(super) fn ask_for_slot(&self, key: &Key, since: i64, urgency: Urgency) -> bool {
         let jobs = || self.cache.jobs_under_way();
-        let (has_slot, others) = self.preflight_slots.ask(key, since, jobs);
+        let (has_slot, others) = self.preflight_slots.ask(key, since, urgency, jobs);
         self.wake(&others);
         has_slot
     }
 
-    /// A reconcile ended: what it did not ask for, others may have.
+    /// A reconcile ended: what it did not ask for, or made no Job with, others may have.
     pub(super) fn release_slot(&self, key: &Key) {
-        self.wake(&self.preflight_slots.reconciled(key, || self.cache.jobs_under_way()));
+        let (now, jobs) = (self.clock.now().as_second(), || self.cache.jobs_under_way());
+        self.wake(&self.preflight_slots.reconciled(key, now, jobs));
     }
 
     /// Wakes those who get a slot because a Job has ended.
     pub(super) fn pass_slots_on(&self) {
         self.wake(&self.preflight_slots.job_changed(|| self.cache.jobs_under_way()));
+    }
+
+    /// Takes an owned object in, as a watch or an answer shows it; what that wakes.
+    pub(super) fn take_in(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
+        self.learn_programs(kind, object);
+        self.cache.put_object(kind, object)
+    }
+
+    /// Keeps the start programs of an earlier operator, which this one could not make again.
+    pub(super) fn learn_programs(&self, kind: ObjectKind, object: &Value) {
+        if kind == ObjectKind::ConfigMap {
+            self.programs.learn(object, |copy| self.cache.is_mounted(copy));
+        }
+    }
+
+    /// Where a namespace lacks a copy of the start programs, each of its resources looks whether it needs it, and the
+    /// first makes it.
+    pub(super) fn wake_for_programs(&self, namespace: &str) {
+        if self.cache.lacks_programs(namespace) {
+            self.wake(&self.cache.resources_in(namespace));
+        }
     }
 
     pub(super) fn wake(&self, keys: &[Key]) {
@@ -157,12 +185,30 @@ impl Context {
         Fleet { managed: self.cache.resources(), budget: self.configuration.get().config.rollout }
     }
 
-    /// A reconcile of a resource ended, whatever came of it: others that wait for their turn may have it now.
-    pub(super) fn reconcile_ended(&self, key: &Key) {
+    /// Gives a server its turn in a change of shared inputs, or says why it has to wait.
+    pub(super) fn ask_for_turn(&self, candidate: &Candidate) -> Result<(), Box<Waiting>> {
+        self.shared_changes.ask(&self.cache, candidate, self.fleet(), self.now())
+    }
+
+    /// How far changes of shared inputs are.
+    pub(super) fn shared_progress(&self) -> WaveProgress {
+        self.shared_changes.progress(&self.cache, self.fleet(), self.now())
+    }
+
+    /// A reconcile of a resource ended, whatever came of it: others that wait for their turn may have it now. How
+    /// soon it is to be looked at again, as its own turn ends then without an event.
+    pub(super) fn reconcile_ended(&self, key: &Key) -> Option<Duration> {
+        let now = self.now();
         let Consequences { woken, event } =
-            self.shared_changes.ended(&self.cache, key, || self.fleet());
+            self.shared_changes.ended(&self.cache, key, self.fleet(), now);
         self.wake(&woken);
         self.events.publish_on_config_map(event.into_iter().collect());
+        let rest = self.cache.member_changes_in(key, now)?;
+        Some(Duration::from_secs(rest.unsigned_abs()))
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.now().as_second()
     }
 
     /// Forgets all notes on a resource that is gone. Whoever worked on it while it went may have
