@@ -104,18 +104,19 @@ fn of_objects() -> Value {
         "(variables.home && request.resource.resource == 'configmaps' && \
          request.name in ['{CONFIG_MAP}', '{KEPT_CONFIG_MAP}'])"
     );
-    // It has no owner, and its label may be lost; its content is verified.
-    let shared = format!(
-        "(request.resource.resource == 'configmaps' && request.name.startsWith('{}'))",
-        start_program::PREFIX
-    );
     let [old, new] = ["oldObject", "object"].map(|object| {
         let (labelled, owned) = (labelled(object), owned(object));
-        format!("{object} == null || {configured} || {shared} || {labelled} || {owned}")
+        format!("{object} == null || {configured} || {labelled} || {owned}")
     });
+    // A copy of the start programs has no owner, and may have lost its label: the operator gives it back.
+    let relabelled = format!(
+        "{old} || (request.operation == 'UPDATE' && request.resource.resource == 'configmaps' && \
+         request.name.startsWith('{}'))",
+        start_program::PREFIX
+    );
     let rules = [
         elsewhere(),
-        (&*old, format!("the operator changes and deletes only what is {whose}")),
+        (&*relabelled, format!("the operator changes and deletes only what is {whose}")),
         (&*new, format!("the operator writes only what is {whose}")),
     ];
     let kinds = ObjectKind::ALL.iter().copied();

@@ -208,6 +208,26 @@ async fn the_operator_writes_objects_with_its_label_or_owner_and_no_others() {
     is_bound_to_its_own::<Job>(&operator, &admin, &owner, job).await;
 }
 
+#[tokio::test]
+async fn a_copy_of_the_start_programs_is_given_its_label_back_and_deleted_only_with_it() {
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
+    let user = INSTALLED.get_or_init(|| install(cluster)).await;
+    let (operator, admin) = (cluster.client_for(user, &[]), cluster.client());
+    let namespace = cluster.namespace("copies").await.unwrap();
+    let operators: Api<ConfigMap> = Api::namespaced(operator, &namespace);
+    let others: Api<ConfigMap> = Api::namespaced(admin, &namespace);
+    let name = "start-program.0a1b2c3d";
+    let unlabelled = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    assert_refused(create(&operators, &unlabelled).await, "writes only what is labelled");
+    create(&others, &unlabelled).await.unwrap();
+    assert_refused(delete(&operators, name).await, NOT_OURS);
+    let annotated = json!({"metadata": {"annotations": {"a": "b"}}});
+    assert_refused(merge(&operators, name, &annotated).await, "writes only what is labelled");
+    let label = json!({"metadata": {"labels": ours()}});
+    merge(&operators, name, &label).await.unwrap();
+    delete(&operators, name).await.unwrap();
+}
+
 fn containers() -> Value {
     json!([{"name": "c", "image": "i"}])
 }
