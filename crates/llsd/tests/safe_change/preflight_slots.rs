@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use kube::ResourceExt;
+use kube::api::PostParams;
 use llsd_testbed::access::eventually;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition, name_of};
 use llsd_testbed::test_operator::TestOperator;
@@ -183,4 +184,39 @@ async fn a_change_goes_past_the_line_unchecked_where_its_user_says_so() {
     namespace.until_condition("urgent", "Preflight", "Unknown", "PreflightSkipped").await;
     let is_another = |now: &Value| now["spec"]["template"] != before["spec"]["template"];
     namespace.until("Deployment", "urgent", "is changed", is_another).await;
+}
+
+/// Has the cluster refuse every new ConfigMap, as the one with a changed configuration.
+async fn forbid_config_maps(namespace: &Namespace<'_>) {
+    let quota = json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
+        "spec": {"hard": {"count/configmaps": "0"}},
+    });
+    let quota = serde_json::from_value(quota).unwrap();
+    namespace.api("ResourceQuota").create(&PostParams::default(), &quota).await.unwrap();
+    let is_counted = |quota: &Value| quota["status"]["hard"]["count/configmaps"] == "0";
+    namespace.until("ResourceQuota", "none", "is in force", is_counted).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_takes_no_slot_from_others() {
+    let Some(operator) = TestOperator::start(&ONE_AT_A_TIME).await else { return };
+    set_preflight(&operator, PodState::Ready);
+    let (stuck, free) = (operator.namespace("stuck").await, operator.namespace("free").await);
+    served(&stuck, &["a", "b"]).await;
+    served(&free, &["llama"]).await;
+    forbid_config_maps(&stuck).await;
+    for name in ["a", "b"] {
+        change(&stuck, name).await;
+        stuck.until_condition(name, "Ready", "False", "ApplyFailed").await;
+    }
+    let asked = Instant::now();
+    change(&free, "llama").await;
+    free.until_condition("llama", "Preflight", "True", "PreflightPassed").await;
+    assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+
+    stuck.delete("ResourceQuota", "none").await;
+    for name in ["a", "b"] {
+        stuck.until_condition(name, "Preflight", "True", "PreflightPassed").await;
+    }
 }

@@ -19,4 +19,4 @@ pub use provenance::field_of;
 pub use question::{Question, may_need_preflight};
 pub use result::{Finding, PreflightResult};
 pub use seen::Seen;
-pub use slots::{JobsUnderWay, Slots};
+pub use slots::{JobsUnderWay, Slots, Urgency};

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::super::action::Action;
 use super::super::rollback;
 use super::result::IMAGE;
+use super::slots::Urgency;
 use crate::fingerprint;
 use crate::live::LiveObject;
 use crate::objects::{ObjectKind, PlannedObject, labels, names, preflight_inputs};
@@ -102,6 +103,16 @@ impl Question {
             is_skipped,
             hash,
         })
+    }
+}
+
+impl Question {
+    /// Whether the change goes past those of servers that run. One that asks again for what was refused does not.
+    pub fn urgency(&self, live: Option<&LiveObject>) -> Urgency {
+        let is_down = live.and_then(LiveObject::deployment).is_some_and(|deployment| {
+            deployment.state.wanted > 0 && deployment.state.available == 0
+        });
+        if is_down && self.refused.is_none() { Urgency::Down } else { Urgency::Serving }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kube::Client;
 use llsd_plan::resource::Key;
 use llsd_plan::rollout::wave::Fleet;
+use llsd_plan::rollout::preflight::Urgency;
 use llsd_registry::credentials::ProviderPlugins;
 
 use crate::operator::api_clock::{ApiClock, ApiServer};
@@ -129,16 +130,17 @@ impl Context {
     }
 
     /// Whether a change that waits since then may have its preflight now.
-    pub(super) fn ask_for_slot(&self, key: &Key, since: i64) -> bool {
+    pub(super) fn ask_for_slot(&self, key: &Key, since: i64, urgency: Urgency) -> bool {
         let jobs = || self.cache.jobs_under_way();
-        let (has_slot, others) = self.preflight_slots.ask(key, since, jobs);
+        let (has_slot, others) = self.preflight_slots.ask(key, since, urgency, jobs);
         self.wake(&others);
         has_slot
     }
 
-    /// A reconcile ended: what it did not ask for, others may have.
+    /// A reconcile ended: what it did not ask for, or made no Job with, others may have.
     pub(super) fn release_slot(&self, key: &Key) {
-        self.wake(&self.preflight_slots.reconciled(key, || self.cache.jobs_under_way()));
+        let (now, jobs) = (self.clock.now().as_second(), || self.cache.jobs_under_way());
+        self.wake(&self.preflight_slots.reconciled(key, now, jobs));
     }
 
     /// Wakes those who get a slot because a Job has ended.

@@ -1,6 +1,9 @@
 //! When a change may be rolled out, by what is known of its preflight.
 
 use super::*;
+use crate::live::LiveObject;
+use crate::objects::labels;
+use crate::rollout::preflight::Urgency;
 
 fn question(remembered: Option<PreflightStatus>) -> Question {
     let (hash, job) = ("1".into(), "llama-preflight-1".into());
@@ -217,4 +220,26 @@ fn who_asks_to_skip_it_has_the_change_rolled_out_whatever_was_said_of_it() {
         assert_eq!(checked.verdict, PreflightVerdict::NotJudged);
         assert!(checked.why.as_ref().unwrap().contains("llamastack.io/preflight"), "{checked:?}");
     }
+}
+
+#[test]
+fn a_change_is_urgent_while_no_wanted_pod_is_available_unless_it_was_refused() {
+    let deployment = |wanted: i32, available: i32| {
+        let object = serde_json::json!({
+            "metadata": {"name": "llama", "namespace": "ns", "uid": "1"},
+            "spec": {
+                "replicas": wanted,
+                "selector": {"matchLabels": {labels::INSTANCE: "llama"}},
+            },
+            "status": {"availableReplicas": available},
+        });
+        LiveObject::parse(ObjectKind::Deployment, &object).unwrap().1
+    };
+    let question = question(None);
+    assert_eq!(question.urgency(Some(&deployment(1, 0))), Urgency::Down);
+    assert_eq!(question.urgency(Some(&deployment(2, 1))), Urgency::Serving);
+    assert_eq!(question.urgency(Some(&deployment(0, 0))), Urgency::Serving, "it sleeps");
+    assert_eq!(question.urgency(None), Urgency::Serving);
+    let refused = Question { refused: Some(PreflightStatus::default()), ..question };
+    assert_eq!(refused.urgency(Some(&deployment(1, 0))), Urgency::Serving);
 }

@@ -1,26 +1,17 @@
-//! The slots for preflight Jobs as workers share them. Who asked in a reconcile keeps its place in line until the next;
-//! who did not ask leaves it. The Jobs are counted under the lock: a slot that was given is left only once its Job is
-//! among them, so none counts for nothing in between.
+//! The slots for preflight Jobs as workers share them. The Jobs are counted under the lock: a slot that was given is left
+//! only once its Job is among them, so none counts for nothing in between.
 
-use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use llsd_plan::resource::Key;
-use llsd_plan::rollout::preflight::{JobsUnderWay, Slots};
+use llsd_plan::rollout::preflight::{JobsUnderWay, Slots, Urgency};
 
 #[derive(Debug)]
-pub struct PreflightSlots(Mutex<State>);
-
-#[derive(Debug)]
-struct State {
-    slots: Slots,
-    /// Who asked in a reconcile that has not ended.
-    asked: HashSet<Key>,
-}
+pub struct PreflightSlots(Mutex<Slots>);
 
 impl PreflightSlots {
     pub fn new(limit: usize) -> Self {
-        Self(Mutex::new(State { slots: Slots::new(limit), asked: HashSet::new() }))
+        Self(Mutex::new(Slots::new(limit)))
     }
 
     /// Asks for a slot, for a change that waits since then. Whether it has one, and who else got one.
@@ -28,72 +19,34 @@ impl PreflightSlots {
         &self,
         key: &Key,
         since: i64,
+        urgency: Urgency,
         jobs: impl FnOnce() -> JobsUnderWay,
     ) -> (bool, Vec<Key>) {
-        let mut state = self.lock();
-        state.slots.ask(key, since);
-        state.asked.insert(key.clone());
-        let mut given = state.slots.give(&jobs());
+        let mut slots = self.lock();
+        slots.ask(key, since, urgency);
+        let mut given = slots.give(&jobs());
         given.retain(|next| next != key);
-        (state.slots.has_slot(key), given)
+        (slots.has_slot(key), given)
     }
 
-    /// Its Job could not be made: the slot is for others until it asks again.
-    pub fn give_back(&self, key: &Key) {
-        let mut state = self.lock();
-        state.asked.remove(key);
-        state.slots.leave(key);
+    /// Its Job was made.
+    pub fn job_made(&self, key: &Key) {
+        self.lock().job_made(key);
     }
 
     /// A reconcile ended. Who got a slot.
-    pub fn reconciled(&self, key: &Key, jobs: impl FnOnce() -> JobsUnderWay) -> Vec<Key> {
-        let mut state = self.lock();
-        if !state.asked.remove(key) {
-            state.slots.leave(key);
-        }
-        state.slots.give(&jobs())
+    pub fn reconciled(&self, key: &Key, now: i64, jobs: impl FnOnce() -> JobsUnderWay) -> Vec<Key> {
+        let mut slots = self.lock();
+        slots.reconciled(key, now, &jobs())
     }
 
     /// A Job came, ended or went. Who got a slot.
     pub fn job_changed(&self, jobs: impl FnOnce() -> JobsUnderWay) -> Vec<Key> {
-        self.lock().slots.give(&jobs())
+        let mut slots = self.lock();
+        slots.give(&jobs())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Slots> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_is_kept_from_one_reconcile_to_the_next_and_left_by_who_does_not_ask() {
-        let slots = PreflightSlots::new(1);
-        let none = JobsUnderWay::new;
-        let [first, second] = ["first", "second"].map(|name| Key::new("ns", name));
-        assert_eq!(slots.ask(&first, 1, none), (true, vec![]));
-        assert_eq!(slots.reconciled(&first, none), vec![]);
-        assert_eq!(slots.ask(&second, 2, none), (false, vec![]));
-        assert_eq!(slots.reconciled(&second, none), vec![], "the first has it still");
-        // Its Job is there now, and its next reconcile asks for nothing.
-        let running = || JobsUnderWay::from([(first.clone(), 1)]);
-        assert_eq!(slots.reconciled(&first, running), vec![]);
-        assert_eq!(slots.job_changed(none), vec![second.clone()], "it is woken");
-        assert_eq!(slots.ask(&second, 2, none), (true, vec![]));
-    }
-
-    #[test]
-    fn what_a_job_could_not_be_made_with_is_the_next_ones() {
-        let slots = PreflightSlots::new(1);
-        let none = JobsUnderWay::new;
-        let [first, second] = ["first", "second"].map(|name| Key::new("ns", name));
-        slots.ask(&first, 1, none);
-        slots.ask(&second, 2, none);
-        slots.reconciled(&second, none);
-        slots.give_back(&first);
-        assert_eq!(slots.reconciled(&first, none), vec![second]);
-        assert_eq!(slots.ask(&first, 1, none), (false, vec![]), "it waits again");
     }
 }

@@ -45,11 +45,13 @@ pub async fn look(
         None => Seen::NoPod,
     };
     let needs_job = is_asked && job.is_none();
+    let urgency = question.urgency(state.counterpart(planned));
     let asked = Asked {
         job: job.and_then(LiveObject::job),
         seen,
         not_made: context.memory.job_not_made(&resource.key, &question.job),
-        has_slot: needs_job && context.ask_for_slot(&resource.key, question.since(state.now)),
+        has_slot: needs_job
+            && context.ask_for_slot(&resource.key, question.since(state.now), urgency),
         now: state.now,
         deadline: seconds(context),
     };
@@ -71,9 +73,11 @@ pub async fn start<W: Writer>(
         return;
     }
     let made = create(context, writer, resource, plan, &preflight.job, state).await;
-    if let Err(WriteFailure { object, message, .. }) = &made {
-        tracing::warn!(resource = %resource.key, object, why = message, "not made");
-        context.preflight_slots.give_back(&resource.key);
+    match &made {
+        Ok(()) => context.preflight_slots.job_made(&resource.key),
+        Err(WriteFailure { object, message, .. }) => {
+            tracing::warn!(resource = %resource.key, object, why = message, "not made");
+        }
     }
     let made = made.map_err(|WriteFailure { message, refused, .. }| NotMade {
         why: message,
