@@ -70,10 +70,11 @@ pub fn outcome(
         (Planning::Planned(plan), _) if !plan.withheld.is_empty() => {
             (Reconcile::Planned, Next::After(IN_THE_WAY))
         }
-        (Planning::Planned(_), Some(Ok(applied))) => match preflight_look(applied) {
-            Some(soon) => (Reconcile::Planned, Next::After(soon)),
-            None => (Reconcile::Planned, next_look(settings, now)),
-        },
+        (Planning::Planned(_), Some(Ok(applied))) => {
+            // A server whose change waits is looked at as often as any other.
+            let soon = [preflight_look(applied), now.next_look()].into_iter().flatten().min();
+            (Reconcile::Planned, soon.map_or_else(|| settings.at_rest(), Next::After))
+        }
         (Planning::Planned(_), None) => (Reconcile::Planned, next_look(settings, now)),
     };
     (result, if is_denied { Next::Retry } else { next })
