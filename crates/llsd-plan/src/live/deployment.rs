@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::reads::reads;
 use super::time::seconds;
-use crate::objects::labels;
+use crate::objects::{labels, start_program};
 use crate::resource::Resource;
 use crate::resource::external::INSTALL;
 use crate::resource::template_inputs::{self, Inputs};
@@ -84,6 +84,8 @@ pub struct DeploymentDetail {
     pub deadline: i64,
     /// What the pods of a template of before read of what changes without their resource.
     pub reads: Vec<Box<str>>,
+    /// The copies of the start programs that its pods mount.
+    pub programs: Vec<Box<str>>,
     /// Where there is no record of inputs.
     pub hashes: RecordedHashes,
 }
@@ -249,6 +251,7 @@ impl DeploymentDetail {
                 .and_then(|condition| seconds(&condition["lastTransitionTime"])),
             deadline: object["spec"]["progressDeadlineSeconds"].as_i64().unwrap_or(DEADLINE),
             reads: if has(labels::ROLLED_BACK) { reads(template) } else { Vec::new() },
+            programs: start_program::mounted(template).map(Box::from).collect(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::blueprint::{Blueprint, ConfigSource};
 use super::kind::ObjectKind;
@@ -119,6 +119,30 @@ pub(super) fn start_program(blueprint: &Blueprint) -> Option<StartProgram> {
     is_used(blueprint).then(|| of_namespace(blueprint.namespace))
 }
 
+/// A copy of this or other programs as it is applied. `data` is what one of that name holds.
+pub fn with_content(namespace: &str, name: &str, data: &Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": ObjectKind::ConfigMap.name(),
+        "data": data,
+        "immutable": true,
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": labels::of_shared(labels::START_PROGRAM),
+        },
+    })
+}
+
+/// Of a shared object as it is planned. That of this operator's own copy is known, and takes long to compute.
+pub(crate) fn fingerprint_of(planned: &Value) -> Fingerprint {
+    if planned["metadata"]["name"] == name() {
+        fingerprint()
+    } else {
+        fingerprint::of_desired(planned)
+    }
+}
+
 /// The ConfigMap itself, also where nothing but the preflight needs it. It has no owner: whoever is deleted,
 /// the cluster takes it from no other server.
 pub(super) fn of_namespace(namespace: &str) -> StartProgram {
@@ -173,6 +197,15 @@ mod tests {
         assert!(!is_intact(&earlier));
         earlier["metadata"]["name"] = json!(name_for(&data));
         assert!(is_intact(&earlier));
+    }
+
+    #[test]
+    fn a_copy_that_is_made_again_is_as_it_was() {
+        let whole = copy();
+        let again = with_content("ns", name(), &whole["data"]);
+        assert_eq!(again, whole);
+        assert!(is_intact(&again));
+        assert_eq!(fingerprint_of(&again), fingerprint::of_desired(&again));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::fingerprint;
+use crate::fingerprint::{self, Fingerprint};
 use crate::live::LiveObject;
 use crate::objects::start_program;
 
@@ -27,7 +27,7 @@ impl<'a> Action<'a> {
     /// `owner` is the resource's uid.
     pub(super) fn for_object(desired: &Value, live: Option<&'a LiveObject>, owner: &str) -> Self {
         if let Some(live) = live.filter(|live| live.is_shared()) {
-            return Self::for_shared(live);
+            return Self::for_shared(live, start_program::fingerprint_of(desired));
         }
         let live = match Self::of_any(live, owner) {
             Ok(live) => live,
@@ -43,8 +43,8 @@ impl<'a> Action<'a> {
 
     /// What to do about the namespace's copy of the programs. Whoever made it, its content is verified; one
     /// with another content is never run.
-    pub(super) fn for_shared(live: &'a LiveObject) -> Self {
-        let desired = Some(start_program::fingerprint());
+    pub(super) fn for_shared(live: &'a LiveObject, desired: Fingerprint) -> Self {
+        let desired = Some(desired);
         if live.deleting {
             Self::Wait
         } else if !live.is_intact() {

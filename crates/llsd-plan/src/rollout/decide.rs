@@ -6,16 +6,16 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{Back, Return};
+use super::shared::{Copies, Lacking};
 use super::wave::{Turn, Waiting};
 use super::{
-    adopted, causes, claim, contention, guard, old_pods_first, records, shared, storage_secrets,
-    wave,
+    adopted, causes, claim, contention, guard, old_pods_first, records, storage_secrets, wave,
 };
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
-use crate::problems::{FieldPath, Problem, Reason};
+use crate::problems::Problem;
+use crate::resource::Resource;
 use crate::resource::template_inputs::{self, Inputs};
-use crate::resource::{ROLLBACK_TO, Resource};
 
 /// What the cluster holds of a resource's objects.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +38,8 @@ pub struct ClusterState {
     pub still_read: Inputs,
     /// Secrets with connection strings that are on record and were deleted.
     pub gone: Vec<String>,
+    /// Copies of the start programs that pods mount or will mount, and that are not there as they should be.
+    pub lacking: Lacking,
     /// The time, in seconds.
     pub now: i64,
 }
@@ -57,6 +59,8 @@ pub struct Rollout<'a> {
     pub warnings: Vec<Problem>,
     /// Why the Deployment's pod template changes; empty where it stays.
     pub causes: Vec<String>,
+    /// Copies of the start programs that its pods mount, and that are missing and cannot be made.
+    pub lost: Vec<String>,
     /// Of the Deployment nothing is ours yet but its metadata.
     only_marks: bool,
 }
@@ -99,8 +103,8 @@ pub fn decide<'a>(
         planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment).is_some_and(
             |deployment| rollout.settle_template(resource, deployment, image_override, running),
         );
-    let tampered = shared::tampered(&planned, &running.objects);
-    rollout.decisions.extend(tampered.into_iter().map(Decision::refused));
+    let copies = Copies::of_deployment(&planned, &running.objects, &running.lacking);
+    rollout.take_copies(resource, copies, running);
     for object in planned {
         let live = running.counterpart(&object);
         let may_wait = live.is_none() || object.is_shared();
@@ -137,15 +141,6 @@ fn fewest_scaled(planned: &[PlannedObject]) -> Option<i32> {
     let autoscaler = planned.iter().find(|object| object.kind == ObjectKind::Autoscaler)?;
     let fewest = autoscaler.json["spec"]["minReplicas"].as_i64();
     Some(fewest.and_then(|fewest| i32::try_from(fewest).ok()).unwrap_or(1))
-}
-
-fn no_such_state(back: &Return) -> Problem {
-    Problem {
-        path: FieldPath::root().key("metadata").key("annotations").key(ROLLBACK_TO),
-        reason: Reason::NotFound,
-        message: format!("no state {} of the server is kept", back.to),
-        remedy: "`llsd history` lists those that are".to_owned(),
-    }
 }
 
 impl ClusterState {
@@ -190,6 +185,21 @@ impl ClusterState {
 }
 
 impl<'a> Rollout<'a> {
+    /// What comes of the copies of the start programs before all else.
+    pub(super) fn take_copies(
+        &mut self,
+        resource: &Resource,
+        Copies { tampered, missing, lost }: Copies,
+        running: &'a ClusterState,
+    ) {
+        self.decisions.extend(tampered.into_iter().map(Decision::refused));
+        self.decisions.extend(missing.into_iter().map(|copy| {
+            let live = running.counterpart(&copy);
+            Decision::for_object(resource, copy, live)
+        }));
+        self.lost = lost;
+    }
+
     /// The template and the records of the Deployment; whether the server answers all clients until it has changed.
     fn settle_template(
         &mut self,
@@ -300,11 +310,11 @@ impl<'a> Rollout<'a> {
         live: Option<&DeploymentDetail>,
         running: &ClusterState,
     ) -> bool {
-        let Some(Back { to: back, template, is_superseded, .. }) = &running.back else {
-            return false;
-        };
+        let Some(back) = &running.back else { return false };
+        let why_not = back.why_not();
+        let Back { to: back, template, is_superseded, .. } = back;
         let Some(template) = template else {
-            self.warnings.extend(back.is_asked_for().then(|| no_such_state(back)));
+            self.warnings.extend(why_not);
             let recorded = live.and_then(|live| live.inputs.as_deref()).map(Inputs::parse);
             let inputs = &mut planned.json["metadata"]["annotations"][labels::INPUTS];
             if let Some(now) = inputs.as_str().map(Inputs::parse) {

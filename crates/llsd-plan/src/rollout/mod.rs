@@ -14,6 +14,8 @@
 //! - An edit of `image-overrides` is a change of the resources whose distribution it names.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.
 //! - A volume never shrinks, and one that is to be kept is nobody's.
+//! - What the servers of a namespace share is made again where pods mount it, and never run if it is not what its
+//!   name says ([`shared`]).
 //! - What is no longer asked for stays as long as pods need it ([`retention`]).
 
 mod action;
@@ -58,4 +60,4 @@ pub use refusal::{Refused, WriteFailure};
 pub use rollback::{Back, OPEN, Return, failed_rollout, fails_in, returns_to, template_of};
 pub use running_server::{PinnedImage, RunningServer};
 pub use still_read::{keys_on_record, still_read};
-pub use unplanned::decide_unplanned;
+pub use unplanned::{decide_programs, decide_unplanned};

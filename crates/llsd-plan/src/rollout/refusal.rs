@@ -1,7 +1,7 @@
 //! An object that is not as planned, and who is to blame.
 
 use crate::live::LiveObject;
-use crate::objects::PlannedObject;
+use crate::objects::{PlannedObject, start_program};
 
 /// Why an object is not as planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct WriteFailure {
 pub enum Refused {
     /// An object of that name belongs to somebody else.
     NotOurs,
+    /// A shared object does not hold what its name says. A watch tells when that is over.
+    OtherContent,
     /// The API server refused its content.
     Invalid,
     /// A webhook or an admission policy of the cluster denied it. Nobody tells when that is lifted, so it is
@@ -38,11 +40,21 @@ impl WriteFailure {
         Self::new(object, message, Refused::NotOurs)
     }
 
-    /// Of a shared object that is verified by its content.
+    /// Of a shared object that is verified by its content. What is planned in its place has none where the content is
+    /// that of an earlier operator, and this one has not seen it.
     fn other_content(object: &PlannedObject) -> Self {
-        let message = "does not hold the programs that its name stands for, or is not immutable; no server \
-                       is started with it, and it is left alone. Delete it, and the operator creates its own";
-        Self::new(object, message, Refused::NotOurs)
+        let remedy = if object.name == start_program::name() {
+            "Delete it, and the operator creates its own"
+        } else if object.json.is_null() {
+            "Give the server this operator's programs, with `llsd rollout approve`, and delete it then"
+        } else {
+            "Delete it, and the operator creates it as it was"
+        };
+        let message = format!(
+            "does not hold the programs that its name stands for, or is not immutable; no server is started \
+             with it, and it is left alone. {remedy}"
+        );
+        Self::new(object, &message, Refused::OtherContent)
     }
 
     pub fn not_known(object: &PlannedObject) -> Self {

@@ -6,11 +6,13 @@ use llsd_api::v1alpha2::RollbackPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::shared::{self, Lacking};
 use super::unchanged::has_its_inputs;
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{PlannedObject, labels};
-use crate::resource::Resource;
+use crate::problems::{FieldPath, Problem, Reason};
 use crate::resource::template_inputs::{self, Inputs};
+use crate::resource::{ROLLBACK_TO, Resource};
 
 /// So long all pods must have been available for their template to count as good.
 pub(super) const GOOD_AFTER: i64 = 60;
@@ -58,12 +60,57 @@ impl Return {
 #[derive(Clone, Debug)]
 pub struct Back {
     pub to: Return,
-    /// Its template, where that is kept.
+    /// Its template, where that is kept and its pods could start.
     pub template: Option<Value>,
+    /// The copy of the start programs without which they could not.
+    pub without: Option<String>,
     /// Something else is asked for by now: the server goes back only while that has to wait.
     pub is_superseded: bool,
     /// It is made also where the server then answers everybody.
     pub may_open: bool,
+}
+
+impl Back {
+    /// Leaves the template out where its pods could not start, or would run what is not ours: a copy of the start
+    /// programs among `mounted` cannot be made, or holds something else.
+    pub fn leave_out_unstartable<'a>(
+        &mut self,
+        mounted: impl IntoIterator<Item = &'a str>,
+        live: &[LiveObject],
+        lacking: &Lacking,
+    ) {
+        let mut mounted = mounted.into_iter();
+        let is_unusable =
+            |name: &&str| shared::is_tampered(live, name) || lacking.lost.contains(*name);
+        if let Some(copy) = mounted.find(is_unusable) {
+            (self.template, self.without) = (None, Some(copy.to_owned()));
+        }
+    }
+
+    /// Why there is no template, where somebody has to know.
+    pub(super) fn why_not(&self) -> Option<Problem> {
+        let path = if self.to.is_asked_for() {
+            FieldPath::root().key("metadata").key("annotations").key(ROLLBACK_TO)
+        } else {
+            FieldPath::spec().key("workload").key("rollback")
+        };
+        let to = &self.to.to;
+        let (message, remedy) = match &self.without {
+            Some(copy) => (
+                format!(
+                    "the server does not go back to its state {to}, whose pods could not start: ConfigMap \
+                     {copy} with their start program is missing, or does not hold what its name stands for"
+                ),
+                "restore that ConfigMap, delete it if it holds something else, or correct the resource",
+            ),
+            None if self.to.is_asked_for() => (
+                format!("no state {to} of the server is kept"),
+                "`llsd history` lists those that are",
+            ),
+            None => return None,
+        };
+        Some(Problem { path, reason: Reason::NotFound, message, remedy: remedy.to_owned() })
+    }
 }
 
 /// The template of before that the server is to go back to now.
@@ -80,7 +127,7 @@ pub fn returns_to(
     if let Some(to) = asked_for(resource, annotations, deployment) {
         let mut words = resource.rollback_to.as_deref().into_iter().flat_map(str::split_whitespace);
         let may_open = words.any(|word| word == OPEN);
-        return Some(Back { to, template: None, is_superseded: false, may_open });
+        return Some(Back { to, template: None, without: None, is_superseded: false, may_open });
     }
     let failed = failed_rollout(live?, policy, now)?;
     let has_its_inputs = has_its_inputs(resource, annotations, image_override, deployment);
@@ -90,7 +137,8 @@ pub fn returns_to(
 /// The template of before that a rollout that failed goes back to, whatever is asked for by now.
 pub fn failed_rollout(live: &LiveObject, policy: RollbackPolicy, now: i64) -> Option<Back> {
     let failed = failed(live.deployment()?, now).filter(|_| policy == RollbackPolicy::Auto)?;
-    Some(Back { to: failed, template: None, is_superseded: false, may_open: false })
+    let (template, without) = (None, None);
+    Some(Back { to: failed, template, without, is_superseded: false, may_open: false })
 }
 
 fn asked_for(
@@ -189,6 +237,32 @@ mod tests {
             last_good: last_good.map(Into::into),
             ..DeploymentDetail::default()
         }
+    }
+
+    #[test]
+    fn a_return_whose_pods_could_not_start_is_not_made_and_says_what_is_missing() {
+        let copy = "start-program.0a1b";
+        let lacking = Lacking { lost: [copy.to_owned()].into(), ..Lacking::default() };
+        let to = |why: &str| Return { to: "old".into(), why: why.into(), ..Return::default() };
+        for why in ["", "timed out"] {
+            let template = Some(Value::Null);
+            let (is_superseded, may_open) = (false, false);
+            let mut back = Back { to: to(why), template, without: None, is_superseded, may_open };
+            back.leave_out_unstartable([copy], &[], &Lacking::default());
+            assert!(back.template.is_some(), "it is made before the pods");
+            back.leave_out_unstartable([copy], &[], &lacking);
+            assert!(back.template.is_none());
+            let problem = back.why_not().unwrap();
+            assert!(problem.message.contains(copy), "{}", problem.message);
+        }
+        let gone = Back {
+            to: to("timed out"),
+            template: None,
+            without: None,
+            is_superseded: false,
+            may_open: false,
+        };
+        assert!(gone.why_not().is_none(), "nobody asked for it");
     }
 
     #[test]

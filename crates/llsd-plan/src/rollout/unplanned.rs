@@ -2,6 +2,7 @@
 //! known: a template that failed goes back all the same.
 
 use super::decide::{ClusterState, Rollout};
+use super::shared::{self, Copies};
 use super::{old_pods_first, records};
 use crate::fingerprint;
 use crate::objects::{ObjectKind, PlannedObject};
@@ -21,8 +22,21 @@ pub fn decide_unplanned<'a>(resource: &Resource, state: &'a ClusterState) -> Opt
         old_pods_first::let_old_pods_go(&mut applied, detail);
         records::note_who_serves(&mut applied, detail);
         records::note_unproven(&mut applied, detail, &resource.status, state.now);
+        let copies =
+            Copies::of_deployment(std::slice::from_ref(&applied), &state.objects, &state.lacking);
+        rollout.take_copies(resource, copies, state);
         let decision = rollout.deployment(resource, applied, Some(deployment), None);
         rollout.decisions.push(decision);
         rollout
     })
+}
+
+/// The copies of the start programs that a Deployment as it is mounts, and that are missing and can be made: no pod
+/// could be started meanwhile.
+pub fn decide_programs<'a>(resource: &Resource, state: &'a ClusterState) -> Rollout<'a> {
+    let mut rollout = Rollout::default();
+    let is_missing = |copy: &&PlannedObject| !shared::is_tampered(&state.objects, &copy.name);
+    let missing = state.lacking.known.iter().filter(is_missing).cloned().collect();
+    rollout.take_copies(resource, Copies { missing, ..Copies::default() }, state);
+    rollout
 }

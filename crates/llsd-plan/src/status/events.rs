@@ -76,6 +76,8 @@ vocabulary! {
         AccessLimited,
         /// The cluster does not serve a kind that the resource needs.
         KindNotServed,
+        /// A ConfigMap with the start program of the pods is gone; the operator cannot create it again.
+        StartProgramMissing,
         /// Pods do not run.
         ServerFailing,
         /// A router or gateway does not serve the object that exposes the server.
@@ -114,6 +116,7 @@ impl EventReason {
             | Self::AccessLimited
             | Self::Contended
             | Self::KindNotServed
+            | Self::StartProgramMissing
             | Self::Paused
             | Self::UpdatePending
             | Self::RolledBack => "Apply",
@@ -161,6 +164,8 @@ impl Change<'_> {
         events.extend(self.told(ConditionType::Contended, EventReason::Contended));
         events.extend(self.told(ConditionType::AccessLimited, EventReason::AccessLimited));
         events.extend(self.unready(ConditionReason::KindNotServed, EventReason::KindNotServed));
+        let program = ConditionReason::StartProgramMissing;
+        events.extend(self.unready(program, EventReason::StartProgramMissing));
         events.extend(self.server_failing());
         let not_admitted = ConditionReason::RouteNotAdmitted;
         events.extend(self.unready(not_admitted, EventReason::RouteNotAdmitted));
@@ -241,7 +246,7 @@ impl Change<'_> {
         let reason = match failure.refused {
             // That it is forbidden is an event of its own.
             Refused::Forbidden => return None,
-            Refused::NotOurs => EventReason::ObjectNotOurs,
+            Refused::NotOurs | Refused::OtherContent => EventReason::ObjectNotOurs,
             Refused::Invalid | Refused::Denied => EventReason::ObjectRefused,
             Refused::Unavailable => EventReason::ApplyFailed,
         };

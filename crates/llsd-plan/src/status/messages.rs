@@ -86,6 +86,16 @@ fn remark_at(path: &str, problem: &Problem) -> String {
     format!("{path}: {}", problem.message)
 }
 
+/// Of ConfigMaps with start programs that pods mount and that cannot be made again; nothing where none is missing.
+pub(super) fn lost_programs(lost: &[String]) -> Option<String> {
+    let names = (!lost.is_empty()).then(|| lost.join(", "))?;
+    Some(format!(
+        "ConfigMap {names} with the start program of the server's pods is missing, and this operator brings \
+         another one: running pods are unaffected, and pods that start would wait for it. `llsd rollout \
+         approve`, or a change of the resource, gives the server the program of this operator"
+    ))
+}
+
 /// A sentence and the warnings that go with it.
 pub(super) fn with_warnings(sentence: &str, warnings: &[Problem]) -> String {
     if warnings.is_empty() {

@@ -139,6 +139,8 @@ pub struct Applied {
     pub turn: Option<Box<Waiting>>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
+    /// ConfigMaps with start programs that the pods mount, and that are missing and cannot be made.
+    pub lost: Vec<String>,
 }
 
 /// The owned objects as the cluster holds them.

@@ -53,6 +53,7 @@ impl Obstacle {
         let returned = || before(ConditionType::RolledBack, ConditionReason::RolledBack);
         of_stage(stage)
             .or_else(|| of_leftovers(stage))
+            .or_else(|| of_lost_programs(stage))
             .or_else(|| of_preflight(stage))
             .or_else(refused)
             .or_else(|| of_models(rollout, live))
@@ -107,9 +108,11 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
         },
         Stage::NotWritten(_, failure) => {
             let cause = match failure.refused {
-                Refused::NotOurs | Refused::Invalid | Refused::Denied | Refused::Forbidden => {
-                    Cause::Input
-                }
+                Refused::NotOurs
+                | Refused::OtherContent
+                | Refused::Invalid
+                | Refused::Denied
+                | Refused::Forbidden => Cause::Input,
                 Refused::Unavailable => Cause::UnderWay,
             };
             Obstacle::new(cause, failure.reason(), failure.sentence())
@@ -144,13 +147,22 @@ fn of_leftovers(stage: &Stage<'_>) -> Option<Obstacle> {
     let left = applied.undeleted.first()?;
     let (cause, reason) = match left.refused {
         Refused::Forbidden => (Cause::Input, ConditionReason::Forbidden),
-        Refused::NotOurs | Refused::Invalid | Refused::Denied | Refused::Unavailable => {
-            (Cause::UnderWay, ConditionReason::NotDeleted)
-        }
+        Refused::NotOurs
+        | Refused::OtherContent
+        | Refused::Invalid
+        | Refused::Denied
+        | Refused::Unavailable => (Cause::UnderWay, ConditionReason::NotDeleted),
     };
     let message =
         format!("{} is no longer asked for and still there: {}", left.object, left.message);
     Some(Obstacle::new(cause, reason, message))
+}
+
+/// What runs goes on, and no pod could take its place.
+fn of_lost_programs(stage: &Stage<'_>) -> Option<Obstacle> {
+    let Stage::Applied(_, applied) = stage else { return None };
+    let message = messages::lost_programs(&applied.lost)?;
+    Some(Obstacle::new(Cause::Input, ConditionReason::StartProgramMissing, message))
 }
 
 /// The pods wait for somebody to bring a model to its backend, and then go on by themselves.

@@ -152,7 +152,7 @@ impl<'a> Refusal<'a> {
 impl Failure<'_> {
     pub(super) fn reason(&self) -> ConditionReason {
         match self.refused {
-            Refused::NotOurs => ConditionReason::ObjectNotOurs,
+            Refused::NotOurs | Refused::OtherContent => ConditionReason::ObjectNotOurs,
             Refused::Invalid | Refused::Denied => ConditionReason::ObjectRefused,
             Refused::Forbidden => ConditionReason::Forbidden,
             Refused::Unavailable => ConditionReason::ApplyFailed,

@@ -146,6 +146,8 @@ vocabulary! {
         NotWatched,
         /// The cluster has no such kind, or cannot tell.
         KindNotServed,
+        /// A ConfigMap with the start program of the pods is not there, and pods that start now would wait for it.
+        StartProgramMissing,
         /// An object that is no longer asked for is still there.
         NotDeleted,
 

@@ -56,6 +56,8 @@ fn an_event_says_why_pods_are_replaced() {
 )]
 #[case::registry(unreachable_registry(Scene::vllm().next()), &["RegistryUnavailable"])]
 #[case::not_ours(failed(Refused::NotOurs), &["ObjectNotOurs"])]
+#[case::other_content(failed(Refused::OtherContent), &["ObjectNotOurs"])]
+#[case::start_program(without_its_program(), &["StartProgramMissing"])]
 #[case::invalid(failed(Refused::Invalid), &["ObjectRefused"])]
 #[case::api_server(failed(Refused::Unavailable), &["ApplyFailed"])]
 #[case::newer_image(Scene::vllm().next().with(|scene| scene.tag = TagNow::Moved("sha256:beef".into())), &["UpdatePending"])]
@@ -74,6 +76,13 @@ fn an_event_says_why_pods_are_replaced() {
 fn a_change_is_told_once(#[case] scene: Scene, #[case] expected: &[&str]) {
     assert_eq!(scene.events(), expected);
     assert_eq!(scene.next().events(), Vec::<&str>::new());
+}
+
+fn without_its_program() -> Scene {
+    Scene::vllm().next().with(|scene| {
+        let lost = vec!["start-program.0a1b".to_owned()];
+        scene.applying = Step::Applied(Box::new(Applied { lost, ..Applied::default() }));
+    })
 }
 
 fn failed(refused: Refused) -> Scene {

@@ -56,6 +56,7 @@ fn resources() -> Vec<Scene> {
             scene.applying = keeping(KeepCause::RolledBack(Return::default()), &["spec.template"]);
         }),
         applied(Applied { warnings: vec![warning], ..Applied::default() }),
+        applied(Applied { lost: vec!["start-program.0a1b".into()], ..Applied::default() }),
         Scene::vllm().with(|scene| scene.tag = TagNow::Moved("sha256:beef".into())),
         Scene::vllm().with(|scene| scene.applying = Step::Nothing),
         failed("Service my-llama-service", Refused::NotOurs),

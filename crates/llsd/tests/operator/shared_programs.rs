@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::future::join;
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams, PostParams};
+use llsd_plan::fingerprint::{self, FIELD_MANAGER};
 use llsd_plan::objects::{ObjectKind, labels, start_program};
 use serde_json::{Value, json};
 
@@ -24,6 +25,36 @@ async fn copies(namespace: &Namespace<'_>) -> Vec<Value> {
     let mut listed = namespace.list("ConfigMap").await;
     listed.retain(|config_map| start_program::is_copy(name_of(config_map)));
     listed
+}
+
+/// A copy may be deleted soon after it was made: resources are looked at often.
+const SOON: [&str; 2] = ["--resync", "5"];
+
+/// Applies an object as an operator would.
+async fn apply(namespace: &Namespace<'_>, object: &Value) {
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    let api = namespace.api("ConfigMap");
+    api.patch(name_of(object), &parameters, &Patch::Apply(object)).await.unwrap();
+}
+
+/// Holds a server on the programs of an earlier operator, and gives their copy. The operator is away meanwhile.
+async fn held_on_an_earlier_copy(namespace: &Namespace<'_>, server: &str) -> Value {
+    let copy = of_another_operator("earlier");
+    apply(namespace, &copy).await;
+    let live = namespace.get("Deployment", server).await.unwrap();
+    let mut deployment = fingerprint::owned(&live).unwrap();
+    let template = &mut deployment["spec"]["template"];
+    for volume in template["spec"]["volumes"].as_array_mut().unwrap() {
+        if volume["name"] == "start-program" {
+            volume["configMap"]["name"] = json!(name_of(&copy));
+        }
+    }
+    let hash = fingerprint::of_template(template).to_string();
+    deployment["metadata"]["annotations"][labels::TEMPLATE_HASH] = json!(hash);
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    let api = namespace.api("Deployment");
+    api.patch(server, &parameters, &Patch::Apply(&deployment)).await.unwrap();
+    copy
 }
 
 async fn create(namespace: &Namespace<'_>, kind: &str, object: Value) {
@@ -46,7 +77,7 @@ fn of_another_operator(text: &str) -> Value {
 
 #[tokio::test]
 async fn one_copy_serves_all_and_goes_with_the_last() {
-    let Some(operator) = TestOperator::shared().await else { return };
+    let Some(operator) = TestOperator::start(&SOON).await else { return };
     let namespace = operator.namespace("shared-programs").await;
     // At once: each finds it missing.
     join(namespace.distribution("a", spec()), namespace.distribution("b", spec())).await;
@@ -133,7 +164,7 @@ async fn a_copy_with_another_content_is_never_run_and_named_until_it_is_gone() {
 
 #[tokio::test]
 async fn a_copy_of_another_operator_stays_as_long_as_a_template_mounts_it() {
-    let Some(operator) = TestOperator::shared().await else { return };
+    let Some(operator) = TestOperator::start(&SOON).await else { return };
     let namespace = operator.namespace("shared-surplus").await;
     namespace.distribution("llama", spec()).await;
     namespace.until_ready("llama").await;
@@ -154,8 +185,8 @@ async fn a_copy_of_another_operator_stays_as_long_as_a_template_mounts_it() {
         },
     });
     create(&namespace, "ReplicaSet", replica_set).await;
-    create(&namespace, "ConfigMap", kept.clone()).await;
-    create(&namespace, "ConfigMap", surplus.clone()).await;
+    apply(&namespace, &kept).await;
+    apply(&namespace, &surplus).await;
     namespace.until_gone("ConfigMap", name_of(&surplus)).await;
     namespace.quiet(&operator.user).await;
     assert!(namespace.get("ConfigMap", name_of(&kept)).await.is_some());
@@ -166,6 +197,126 @@ async fn a_copy_of_another_operator_stays_as_long_as_a_template_mounts_it() {
     namespace.delete(DISTRIBUTION, "llama").await;
     namespace.until_gone("ConfigMap", name_of(&kept)).await;
     namespace.until_gone("ConfigMap", start_program::name()).await;
+}
+
+#[tokio::test]
+async fn what_a_person_applied_or_is_young_is_not_deleted() {
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("shared-rendered").await;
+    // The first object of a rendered set; what mounts it comes later.
+    let (rendered, young) = (of_another_operator("rendered"), of_another_operator("young"));
+    create(&namespace, "ConfigMap", rendered.clone()).await;
+    apply(&namespace, &young).await;
+    namespace.quiet(&operator.user).await;
+    for copy in [&rendered, &young] {
+        assert!(namespace.get("ConfigMap", name_of(copy)).await.is_some(), "{}", name_of(copy));
+    }
+
+    let Some(operator) = TestOperator::start(&SOON).await else { return };
+    let namespace = operator.namespace("shared-rendered").await;
+    create(&namespace, "ConfigMap", rendered.clone()).await;
+    apply(&namespace, &young).await;
+    namespace.until_gone("ConfigMap", name_of(&young)).await;
+    assert!(namespace.get("ConfigMap", name_of(&rendered)).await.is_some());
+}
+
+#[tokio::test]
+async fn an_earlier_copy_that_a_held_server_mounts_is_made_again_also_while_nothing_can_be_planned()
+{
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
+    let name = {
+        let namespace = operator.namespace("shared-earlier").await;
+        namespace.distribution("llama", spec()).await;
+        namespace.until_ready("llama").await;
+        namespace.name
+    };
+    operator.process.kill();
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
+    let copy = held_on_an_earlier_copy(&namespace, "llama").await;
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name };
+    namespace.until_condition("llama", "UpdatePending", "True", "TemplateKept").await;
+    let made_again = async || {
+        let before = namespace.get("ConfigMap", name_of(&copy)).await.unwrap();
+        namespace.delete("ConfigMap", name_of(&copy)).await;
+        let is_new = |now: &Value| now["metadata"]["uid"] != before["metadata"]["uid"];
+        namespace.until("ConfigMap", name_of(&copy), "is made again", is_new).await
+    };
+    let now = made_again().await;
+    assert_eq!((&now["data"], &now["immutable"]), (&copy["data"], &json!(true)));
+    namespace.until_ready("llama").await;
+
+    let unlabelled = json!({"metadata": {"labels": {labels::MANAGED_BY: null}}});
+    namespace.patch("ConfigMap", name_of(&copy), &unlabelled).await;
+    let is_labelled = |now: &Value| now["metadata"]["labels"][labels::MANAGED_BY].is_string();
+    namespace.until("ConfigMap", name_of(&copy), "has its label", is_labelled).await;
+
+    let mut refused = spec();
+    refused["providers"]["inference"]["provider"] = json!("no-such-provider");
+    namespace.distribution("llama", refused).await;
+    namespace.until_condition("llama", "Ready", "False", "ConfigGenerationFailed").await;
+    made_again().await;
+}
+
+#[tokio::test]
+async fn an_earlier_copy_that_nobody_has_seen_is_named_until_the_server_has_the_present_one() {
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
+    let name = {
+        let namespace = operator.namespace("shared-lost").await;
+        namespace.distribution("llama", spec()).await;
+        namespace.until_ready("llama").await;
+        namespace.name
+    };
+    operator.process.kill();
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
+    let copy = held_on_an_earlier_copy(&namespace, "llama").await;
+    namespace.delete("ConfigMap", name_of(&copy)).await;
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name };
+    let lost = namespace.until_condition("llama", "Ready", "False", "StartProgramMissing").await;
+    let said = condition(&lost, "Ready")["message"].as_str().unwrap();
+    assert!(said.contains(name_of(&copy)) && said.contains("llsd rollout approve"), "{said}");
+    assert_eq!(condition(&lost, "UpdatePending")["reason"], "TemplateKept");
+    namespace.until_event("llama", "StartProgramMissing", name_of(&copy)).await;
+
+    let approve = json!({"metadata": {"annotations": {"llamastack.io/approve": "1"}}});
+    namespace.patch(DISTRIBUTION, "llama", &approve).await;
+    namespace
+        .until("Deployment", "llama", "mounts the present copy", |now| {
+            let template = &now["spec"]["template"];
+            start_program::mounted(template).collect::<Vec<_>>() == [start_program::name()]
+        })
+        .await;
+    namespace.until_ready("llama").await;
+}
+
+#[tokio::test]
+async fn no_pod_is_started_with_an_earlier_copy_of_another_content_without_a_label_either() {
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
+    let name = {
+        let namespace = operator.namespace("shared-tampered").await;
+        namespace.distribution("llama", spec()).await;
+        namespace.until_ready("llama").await;
+        namespace.name
+    };
+    operator.process.kill();
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
+    let copy = held_on_an_earlier_copy(&namespace, "llama").await;
+    namespace.delete("ConfigMap", name_of(&copy)).await;
+    let theirs = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name_of(&copy)},
+        "data": {"launch.py": "print('theirs')"}, "immutable": true,
+    });
+    create(&namespace, "ConfigMap", theirs).await;
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name };
+    let scaled = json!({"spec": {"workload": {"replicas": 2}}});
+    namespace.patch(DISTRIBUTION, "llama", &scaled).await;
+    let refused = namespace.until_condition("llama", "Ready", "False", "ObjectNotOurs").await;
+    let said = condition(&refused, "Ready")["message"].as_str().unwrap();
+    assert!(said.contains(name_of(&copy)) && said.contains("llsd rollout approve"), "{said}");
+    let deployment = namespace.get("Deployment", "llama").await.unwrap();
+    assert_eq!(deployment["spec"]["replicas"], 1);
 }
 
 /// Objects of a server as the API server sends them, managed fields included. `etcd` holds them in another

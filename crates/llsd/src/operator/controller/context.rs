@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::Client;
+use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::Key;
-use llsd_plan::rollout::wave::Fleet;
 use llsd_plan::rollout::preflight::Urgency;
+use llsd_plan::rollout::wave::Fleet;
 use llsd_registry::credentials::ProviderPlugins;
+use serde_json::Value;
 
 use crate::operator::api_clock::{ApiClock, ApiServer};
 use crate::operator::controller::events::Events;
@@ -20,7 +22,7 @@ use crate::operator::controller::secrets::hash_key::{self, HashKey};
 use crate::operator::controller::servers::{ServerProbe, Servers};
 use crate::operator::controller::state::{
     Bundles, Cache, Consequences, CurrentConfiguration, ImageKeys, Memory, Part, PreflightSlots,
-    Queue, Rights, ServedKinds, Settings, SharedChanges, Synced,
+    Programs, Queue, Rights, ServedKinds, Settings, SharedChanges, Synced,
 };
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
@@ -37,6 +39,7 @@ pub struct Context {
     pub(super) secrets: Secrets,
     pub(super) memory: Memory,
     pub(super) preflight_slots: PreflightSlots,
+    pub(super) programs: Programs,
     pub(super) shared_changes: SharedChanges,
     pub(super) configuration: CurrentConfiguration,
     pub(super) pull_credentials: Arc<PullCredentials>,
@@ -103,6 +106,7 @@ impl Context {
             secrets: Secrets::new(key, settings.secret_refresh, rights.clone()),
             memory: Memory::default(),
             preflight_slots: PreflightSlots::new(settings.preflight_jobs),
+            programs: Programs::default(),
             shared_changes: SharedChanges::default(),
             configuration: CurrentConfiguration::default(),
             pull_credentials: Arc::new(PullCredentials::new(plugins)),
@@ -146,6 +150,27 @@ impl Context {
     /// Wakes those who get a slot because a Job has ended.
     pub(super) fn pass_slots_on(&self) {
         self.wake(&self.preflight_slots.job_changed(|| self.cache.jobs_under_way()));
+    }
+
+    /// Takes an owned object in, as a watch or an answer shows it; what that wakes.
+    pub(super) fn take_in(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
+        self.learn_programs(kind, object);
+        self.cache.put_object(kind, object)
+    }
+
+    /// Keeps the start programs of an earlier operator, which this one could not make again.
+    pub(super) fn learn_programs(&self, kind: ObjectKind, object: &Value) {
+        if kind == ObjectKind::ConfigMap {
+            self.programs.learn(object, |copy| self.cache.is_mounted(copy));
+        }
+    }
+
+    /// Where a namespace lacks a copy of the start programs, each of its resources looks whether it needs it, and the
+    /// first makes it.
+    pub(super) fn wake_for_programs(&self, namespace: &str) {
+        if self.cache.lacks_programs(namespace) {
+            self.wake(&self.cache.resources_in(namespace));
+        }
     }
 
     pub(super) fn wake(&self, keys: &[Key]) {

@@ -17,6 +17,9 @@ use crate::operator::telemetry::{Generation, Reconcile};
 
 /// How soon an object that stands in the way, or a kind that is not served, is looked for again.
 const IN_THE_WAY: Duration = Duration::from_secs(10);
+/// The same for a shared object that does not hold what it should, which concerns all servers of a namespace: a watch
+/// tells that it is gone, so this is for what was missed.
+const OF_ANOTHER_CONTENT: Duration = Duration::from_mins(5);
 
 /// Counts and logs what was found and done, and remembers what the resource waits for.
 pub fn record(context: &Context, key: &Key, progress: &PipelineResult) {
@@ -55,6 +58,9 @@ pub fn outcome(
         (Planning::Unavailable { .. }, _) => (Reconcile::Unavailable, Next::Retry),
         (_, Some(Err(failure))) => match failure.refused {
             Refused::NotOurs => (Reconcile::Refused, Next::After(IN_THE_WAY)),
+            Refused::OtherContent => {
+                (Reconcile::Refused, Next::After(jittered(OF_ANOTHER_CONTENT, 0.5)))
+            }
             Refused::Invalid => (Reconcile::Refused, settings.at_rest()),
             Refused::Denied => (Reconcile::Refused, Next::Retry),
             Refused::Forbidden | Refused::Unavailable => (Reconcile::Unavailable, Next::Retry),

@@ -14,7 +14,7 @@ use super::state::Denials;
 use super::steps::apply::{self, ApplyOutcome, apply, carry_out};
 use super::steps::gather::{GatherError, Gathered, gather};
 use super::steps::prune::prune;
-use super::steps::survey::{survey, survey_astray, survey_failed};
+use super::steps::survey::{survey, survey_astray, survey_failed, survey_unplanned};
 use super::steps::writer::Writer;
 use crate::operator::telemetry::traces;
 
@@ -57,7 +57,9 @@ pub async fn run<W: Writer>(
 ) -> Result<PipelineResult, Stopped> {
     let gathered = gather(context, resource, denials).await;
     if let Err(GatherError::Awaiting(_)) = &gathered {
-        take_back(context, resource, writer, &context.cache.live(&resource.key)).await;
+        let objects = context.cache.live(&resource.key);
+        take_back(context, resource, writer, &objects).await;
+        restore_programs(context, resource, writer, &objects).await;
     }
     let mut gathered = gathered.map_err(Stopped::Gather)?;
     let planning = gathered.plan(resource);
@@ -74,6 +76,7 @@ pub async fn run<W: Writer>(
                 state.put(followed);
             }
             state.put(taken);
+            state.put(restore_programs(context, resource, writer, &gathered.objects).await);
             if matches!(planning, Planning::Unavailable { .. }) {
                 apply::account(writer, resource, &state).await;
             }
@@ -130,6 +133,30 @@ async fn follow_pods<W: Writer>(
     };
     let WriteFailure { object, message, .. } = failure;
     tracing::warn!(resource = %resource.key, object, why = message, "does not lead to the pods yet");
+    Vec::new()
+}
+
+/// Makes the copies of the start programs again that the pods mount and that are missing, although nothing can be
+/// planned now: no pod could be started meanwhile. Returns what was written.
+async fn restore_programs<W: Writer>(
+    context: &Context,
+    resource: &Resource,
+    writer: &mut W,
+    objects: &[LiveObject],
+) -> Vec<LiveObject> {
+    let failure = match survey_unplanned(context, resource, objects).await {
+        Ok(state) => {
+            let rollout = rollout::decide_programs(resource, &state);
+            let written = carry_out(writer, resource, &rollout).await;
+            match written.result {
+                Ok(_) => return written.objects,
+                Err(failure) => failure,
+            }
+        }
+        Err(failure) => failure,
+    };
+    let WriteFailure { object, message, .. } = failure;
+    tracing::warn!(resource = %resource.key, object, why = message, "not made again yet");
     Vec::new()
 }
 

@@ -189,7 +189,7 @@ impl Previewer {
 
     /// Shows the cache the owned objects of a resource, as watches would.
     async fn fill_cache(&self, key: &Key) -> Result<(), kube::Error> {
-        let Context { client, cache, served, synced, .. } = &self.context;
+        let Context { client, served, synced, .. } = &self.context;
         let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
         for kind in ObjectKind::ALL.iter().copied().filter(|kind| kind.is_watched()) {
             if kind.is_optional() && served.get(kind.api()) != Served::Yes {
@@ -197,7 +197,7 @@ impl Previewer {
             }
             let api = api::owned_in(client, &key.namespace, kind);
             for object in api.list(&ListParams::default().labels(&ours)).await? {
-                cache.put_object(kind, &object.json);
+                self.context.take_in(kind, &object.json);
             }
             synced.expect(Watched::Owned(kind), &Part::Cluster).in_sync();
         }

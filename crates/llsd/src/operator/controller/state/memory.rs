@@ -35,6 +35,8 @@ struct Remembered {
     job_not_made: Option<(String, NotMade)>,
     /// The run of a container that was killed last, and why.
     killed: Option<(Box<str>, KillCause)>,
+    /// Of a namespace: how often it was looked in vain whether what its resources shared can go.
+    looks: u32,
 }
 
 /// Why the kubelet killed a container, as far as its events tell.
@@ -191,6 +193,14 @@ impl Memory {
 
     pub fn set_kill_cause(&self, key: &Key, run: &str, cause: KillCause) {
         self.change(key, |known| known.killed = Some((run.into(), cause)));
+    }
+
+    /// It is to be looked again whether what the resources of a namespace shared can go; how often that was in vain.
+    pub fn look_again(&self, key: &Key) -> u32 {
+        self.change(key, |known| {
+            known.looks = known.looks.saturating_add(1);
+            known.looks
+        })
     }
 
     pub fn forget(&self, key: &Key) {

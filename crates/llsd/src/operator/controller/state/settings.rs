@@ -10,6 +10,9 @@ use crate::operator::controller::state::scope::Scope;
 /// For how long it is believed where a tag points, unless resources are looked at more often.
 const TAG_MEMORY: Duration = Duration::from_mins(5);
 
+/// So old a copy of the start programs is at least before it is deleted, unless resources are looked at more often.
+const LEAST_AGE: Duration = Duration::from_mins(5);
+
 /// How the operator runs.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -66,5 +69,10 @@ impl Settings {
     /// For how long it is believed where a tag points.
     pub fn tag_memory(&self) -> Duration {
         TAG_MEMORY.min(self.resync)
+    }
+
+    /// How old a copy of the start programs is at least before it is deleted, in seconds.
+    pub fn least_age(&self) -> i64 {
+        i64::try_from(LEAST_AGE.min(self.resync).as_secs()).unwrap_or(i64::MAX)
     }
 }

@@ -55,7 +55,8 @@ pub async fn carry_out<W: Writer>(
     let preflight = rollout.preflight.cloned().map(Box::new);
     let turn = rollout.waiting.cloned().map(Box::new);
     let causes = rollout.causes.clone();
-    let applied = Applied { causes, kept, preflight, turn, warnings, ..Applied::default() };
+    let lost = rollout.lost.clone();
+    let applied = Applied { causes, kept, preflight, turn, warnings, lost, ..Applied::default() };
     let mut application = Application { writer, resource, applied, objects: vec![], found: None };
     let (failure, is_stopped) = match application.carry_out(&rollout.decisions).await {
         Ok(late) => (late, false),

@@ -1,5 +1,5 @@
 //! Requests about what the resources of a namespace share: which copies of the start programs pod templates
-//! mount and whether those hold what they should, and the deletion of one.
+//! mount, what there is of those, and the deletion of one.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,9 @@ use kube::core::ApiResource;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, start_program};
 use llsd_plan::resource::Key;
-use serde_json::Value;
+use llsd_plan::rollout::{ClusterState, WriteFailure, shared};
 
+use super::writer::ObjectRequests;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::api;
 use crate::operator::controller::requests::object::Object;
@@ -46,28 +47,36 @@ pub async fn mounted(context: &Context, namespace: &str) -> kube::Result<BTreeSe
     Ok(mounted)
 }
 
-/// Whether each copy that pods of a template mount holds what its name says. What is missing of this
-/// operator's own is made again.
-pub async fn are_intact(
+/// Looks up the copies among `mounted` that are not known to be as they should be, and adds to `state` what there is
+/// of them, what can be made, and what is lost. Nothing is asked for one that is known, or whose content is: whoever
+/// makes it finds out.
+pub async fn look_up<'a>(
     context: &Context,
-    namespace: &str,
-    template: &Value,
-) -> kube::Result<bool> {
-    let known = context.cache.shared(namespace);
-    let api = api::owned_in(&context.client, namespace, ObjectKind::ConfigMap);
-    for name in start_program::mounted(template) {
-        if known.iter().any(|live| *live.name == *name && live.is_intact()) {
-            continue;
+    requests: ObjectRequests<'_>,
+    mounted: impl IntoIterator<Item = &'a str>,
+    state: &mut ClusterState,
+) -> Result<(), WriteFailure> {
+    let namespace = &*requests.resource.key.namespace;
+    for name in shared::unusable(&state.objects, mounted) {
+        let is_known = state.objects.iter().any(|live| live.is_shared() && *live.name == *name);
+        let mut remade = context.programs.remade(namespace, name);
+        if !is_known && remade.is_none() {
+            match requests.fetch(ObjectKind::ConfigMap, name).await? {
+                Some(found) => {
+                    context.learn_programs(ObjectKind::ConfigMap, &found);
+                    remade = context.programs.remade(namespace, name);
+                    let live = LiveObject::parse(ObjectKind::ConfigMap, &found);
+                    state.objects.extend(live.map(|(_, live)| live));
+                }
+                None => {
+                    state.lacking.lost.insert(name.to_owned());
+                }
+            }
         }
-        let is_intact = match api.get_opt(name).await? {
-            Some(found) => start_program::is_intact(&found.json),
-            None => name == start_program::name(),
-        };
-        if !is_intact {
-            return Ok(false);
-        }
+        state.lacking.known.retain(|copy| copy.name != name);
+        state.lacking.known.extend(remade);
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Deletes a copy, unless it is another one by now.

@@ -5,7 +5,7 @@
 use llsd_api::v1alpha2::RollbackPolicy;
 use llsd_plan::facts::Facts;
 use llsd_plan::live::LiveObject;
-use llsd_plan::objects::{ObjectKind, PlannedObject};
+use llsd_plan::objects::{ObjectKind, PlannedObject, start_program};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::preflight::may_need_preflight;
@@ -94,10 +94,10 @@ pub async fn survey_failed(
     let deployment = objects.iter().find(|live| live.kind == ObjectKind::Deployment);
     let back = deployment.and_then(|live| rollout::failed_rollout(live, policy, now));
     let Some((mut back, live)) = back.zip(deployment) else { return Ok(None) };
-    complete_return(context, resource, live, &mut back).await?;
-    let deployment = ObjectRequests::new(context, resource).fetch(live.kind, &live.name).await?;
-    let objects = objects.to_vec();
-    let mut state = ClusterState { objects, deployment, now, ..ClusterState::default() };
+    let requests = ObjectRequests::new(context, resource);
+    let mut state = ClusterState { now, ..ClusterState::of_objects(objects.to_vec()) };
+    complete_return(context, requests, live, &mut back, &mut state).await?;
+    state.deployment = requests.fetch(live.kind, &live.name).await?;
     if let Some(detail) = live.deployment() {
         state.take_return(back, detail);
     }
@@ -124,19 +124,20 @@ pub async fn survey_astray(
 /// go with the return, so that is recorded with it.
 async fn complete_return(
     context: &Context,
-    resource: &Resource,
+    requests: ObjectRequests<'_>,
     live: &LiveObject,
     back: &mut Back,
+    state: &mut ClusterState,
 ) -> Result<(), WriteFailure> {
-    let key = &resource.key;
+    let key = &requests.resource.key;
     let unread = |error| failure(&context.rights, live.kind, &live.name, &error);
     let template = history::template(context, key, &live.uid, &back.to.to).await;
     back.template = template.map_err(unread)?;
-    if let Some(template) = &back.template
-        && !shared::are_intact(context, &key.namespace, template).await.map_err(unread)?
-    {
-        // Its pods would run what is not ours, or not start.
-        back.template = None;
+    if let Some(template) = &back.template {
+        let mounted: Vec<String> = start_program::mounted(template).map(str::to_owned).collect();
+        let names = || mounted.iter().map(String::as_str);
+        shared::look_up(context, requests, names(), state).await?;
+        back.leave_out_unstartable(names(), &state.objects, &state.lacking);
     }
     if back.template.is_none() || back.to.from.is_empty() {
         return Ok(());
@@ -152,6 +153,28 @@ async fn complete_return(
     Ok(())
 }
 
+/// The copies of the start programs that the Deployment mounts as it is, where they are not known to be there.
+async fn survey_programs(
+    context: &Context,
+    requests: ObjectRequests<'_>,
+    state: &mut ClusterState,
+) -> Result<(), WriteFailure> {
+    let deployment = state.objects.iter().find_map(LiveObject::deployment);
+    let mounted = deployment.map(|deployment| deployment.programs.clone()).unwrap_or_default();
+    shared::look_up(context, requests, mounted.iter().map(|name| &**name), state).await
+}
+
+/// The same alone, for when nothing can be planned.
+pub async fn survey_unplanned(
+    context: &Context,
+    resource: &Resource,
+    objects: &[LiveObject],
+) -> Result<ClusterState, WriteFailure> {
+    let mut state = ClusterState::of_objects(objects.to_vec());
+    survey_programs(context, ObjectRequests::new(context, resource), &mut state).await?;
+    Ok(state)
+}
+
 /// The template that a return goes back to, the whole Deployment, the preflight's answer and the turn of a
 /// shared change, each where the decision about the Deployment needs it.
 async fn survey_deployment(
@@ -163,12 +186,14 @@ async fn survey_deployment(
 ) -> Result<(), WriteFailure> {
     let resource = requests.resource;
     let image_override = plan.image.image_override();
+    survey_programs(context, requests, state).await?;
     let (live, now) = (state.counterpart(planned), state.now);
     let keeps = rollout::keeps_template(resource, planned, image_override, live);
     let back = rollout::returns_to(resource, planned, image_override, plan.rollback, live, now);
     if let Some((mut back, live)) = back.zip(live) {
-        complete_return(context, resource, live, &mut back).await?;
-        if let Some(detail) = live.deployment().cloned() {
+        let (live, detail) = (live.clone(), live.deployment().cloned());
+        complete_return(context, requests, &live, &mut back, state).await?;
+        if let Some(detail) = detail {
             state.take_return(back, &detail);
         }
     }

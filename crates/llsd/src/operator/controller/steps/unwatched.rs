@@ -111,7 +111,7 @@ pub async fn look(
         context.cache.forget_missing(key, kind, name);
         return Ok(Found::Foreign);
     };
-    context.cache.put_object(kind, &found.json);
+    context.take_in(kind, &found.json);
     Ok(Found::Own(Box::new(own)))
 }
 

@@ -11,9 +11,8 @@ use kube::runtime::watcher::{Config, Event};
 use kube::{Api, ResourceExt};
 use llsd_plan::facts;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
-use llsd_plan::objects::{ObjectKind, labels};
+use llsd_plan::objects::{ObjectKind, labels, start_program};
 use llsd_plan::resource::Key;
-use llsd_plan::rollout::shared;
 use tokio::task::JoinSet;
 
 use super::follow::follow;
@@ -111,9 +110,9 @@ pub async fn children(context: Arc<Context>, kind: ObjectKind, watch: Watch) {
             }
             Event::InitApply(object) => {
                 listed.insert(Object::key(&object));
-                context.cache.put_object(kind, &object.json)
+                context.take_in(kind, &object.json)
             }
-            Event::Apply(object) => context.cache.put_object(kind, &object.json),
+            Event::Apply(object) => context.take_in(kind, &object.json),
             Event::InitDone => {
                 let woken =
                     context.cache.keep_objects(kind, &listed, |key| part.holds(&key.namespace));
@@ -140,6 +139,10 @@ async fn config_maps(context: Arc<Context>, watch: Watch) {
     let mut bundles = HashSet::new();
     let wake = |namespace: &str, name: &str| {
         context.wake(&context.cache.users(namespace, name));
+        if start_program::is_copy(name) {
+            // Also one that is not labelled as ours and stands in the way of ours.
+            context.wake_for_programs(namespace);
+        }
     };
     // What is known of bundles changes first: whoever is woken looks at it.
     let changed = |object: &PartialObjectMeta<ConfigMap>, is_there: bool| {
@@ -222,10 +225,8 @@ pub async fn mirrors(context: Arc<Context>, api: facts::Api, kind: &'static str,
 fn wake_owners(context: &Context, keys: &[Key]) {
     for key in keys {
         context.queue.add(key);
-        let namespace = &key.namespace;
-        if key.is_of_namespace() && !shared::is_in_place(&context.cache.shared(namespace)) {
-            // Each looks whether it needs what is missing, and the first makes it.
-            context.cache.resources_in(namespace).iter().for_each(|key| context.queue.add(key));
+        if key.is_of_namespace() {
+            context.wake_for_programs(&key.namespace);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! never leave the process; a thousand resources take a few megabytes.
 
 mod packed;
+mod shared;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +30,8 @@ struct CacheState {
     resources: BTreeMap<Key, Arc<Packed>>,
     /// How many resources a namespace has.
     in_namespaces: HashMap<Arc<str>, usize>,
-    objects: HashMap<Key, Vec<LiveObject>>,
+    /// In the order of their namespaces, too.
+    objects: BTreeMap<Key, Vec<LiveObject>>,
     /// Resources by the ConfigMaps that they refer to, each as `namespace/name`.
     users: HashMap<Box<str>, HashSet<Key>>,
     /// ConfigMaps by resource, the other way round.
@@ -267,11 +269,6 @@ impl Cache {
         own.into_iter().chain(shared).flatten().cloned().collect()
     }
 
-    /// What the resources of a namespace share.
-    pub fn shared(&self, namespace: &str) -> Vec<LiveObject> {
-        self.lock().objects.get(&Key::of_namespace(namespace)).cloned().unwrap_or_default()
-    }
-
     /// The resources of a namespace.
     pub fn resources_in(&self, namespace: &str) -> Vec<Key> {
         let state = self.lock();
@@ -367,37 +364,9 @@ impl CacheState {
 
 #[cfg(test)]
 mod tests {
-    use llsd_plan::objects::start_program;
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn what_the_resources_of_a_namespace_share_is_known_to_each_until_it_is_gone() {
-        let cache = Cache::default();
-        for (namespace, name) in [("a", "one"), ("ns", "llama"), ("ns", "other"), ("nsx", "far")] {
-            let resource = json!({"metadata": {"name": name, "namespace": namespace, "uid": name}});
-            cache.put_resource(&Key::new(namespace, name), resource);
-        }
-        let (llama, other) = (Key::new("ns", "llama"), Key::new("ns", "other"));
-        assert_eq!(cache.resources_in("ns"), [llama.clone(), other.clone()]);
-        let (kind, name) = (ObjectKind::ConfigMap, start_program::name());
-        let copy = |version: &str| {
-            json!({"metadata": {
-                "name": name, "namespace": "ns", "uid": "1", "resourceVersion": version,
-            }})
-        };
-        let woken = cache.put_object(kind, &copy("1"));
-        assert_eq!(woken, Some(Key::of_namespace("ns")));
-        for key in [&llama, &other] {
-            assert!(cache.live(key)[0].is_named(kind, name));
-        }
-        assert!(cache.live(&Key::new("nsx", "far")).is_empty());
-        cache.forget_missing(&llama, kind, name);
-        assert!(cache.live(&other).is_empty() && cache.shared("ns").is_empty());
-        cache.put_object(kind, &copy("2"));
-        assert_eq!(cache.remove_object(kind, &copy("3")), Some(Key::of_namespace("ns")));
-    }
 
     #[test]
     fn an_answer_that_is_older_than_the_end_of_its_object_brings_nothing_back() {

@@ -141,7 +141,11 @@ impl Writer for DryRunWriter<'_> {
         let WriteFailure { object, message, refused } = failure;
         self.refusals.push(match refused {
             Refused::NotOurs => format!("{object} belongs to somebody else"),
-            _ => format!("{object}: {message}"),
+            Refused::OtherContent
+            | Refused::Invalid
+            | Refused::Denied
+            | Refused::Forbidden
+            | Refused::Unavailable => format!("{object}: {message}"),
         });
         Ok(())
     }
