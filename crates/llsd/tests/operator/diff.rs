@@ -207,6 +207,15 @@ async fn what_new_resources_of_a_namespace_share_is_shown_once() {
     for name in ["one", "two"] {
         assert!(shown.contains(&format!("+++ planned/Deployment/{name}\n")), "{shown}");
     }
+
+    let theirs = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": start_program::name()},
+        "data": {"launch.py": "print('theirs')"},
+    });
+    namespace.apply(&theirs.to_string()).await;
+    let refused = text(&llsd(&namespace, &["diff"], &file).await.stderr);
+    assert!(refused.contains("does not hold the programs that its name stands for"), "{refused}");
+    assert!(!refused.contains("belongs to somebody else"), "{refused}");
 }
 
 #[tokio::test]
