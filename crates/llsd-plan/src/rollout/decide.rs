@@ -241,7 +241,7 @@ impl<'a> Rollout<'a> {
                 Some(back) => KeepCause::RolledBack(back),
                 None => KeepCause::WaitingForTurn,
             };
-            self.hold(planned, detail, whole, &Inputs::default(), cause);
+            self.hold(planned, detail, whole, &running.still_read, cause);
             return;
         }
         if !keeps_template(resource, planned, image_override, live) {

@@ -2,6 +2,7 @@
 //! known: a template that failed goes back all the same.
 
 use super::decide::{ClusterState, Rollout};
+use super::wave::{self, Turn};
 use super::{old_pods_first, records};
 use crate::fingerprint;
 use crate::objects::{ObjectKind, PlannedObject};
@@ -21,6 +22,7 @@ pub fn decide_unplanned<'a>(resource: &Resource, state: &'a ClusterState) -> Opt
         old_pods_first::let_old_pods_go(&mut applied, detail);
         records::note_who_serves(&mut applied, detail);
         records::note_unproven(&mut applied, detail, &resource.status, state.now);
+        wave::note(&mut applied, detail, &Turn::NotNeeded, state.now);
         let decision = rollout.deployment(resource, applied, Some(deployment), None);
         rollout.decisions.push(decision);
         rollout

@@ -29,7 +29,8 @@ pub fn course_event(
         (Course::Idle | Course::UnderWay, Course::Stopped) => {
             let note = format!(
                 "A change of inputs that several servers share is stopped: {} failed with it, and {waiting} wait; \
-                 `llsd rollout status -A` lists them",
+                 `llsd rollout status -A` lists them, and once the cause is fixed, `llsd rollout retry` tries those \
+                 that failed again",
                 counted(failed, "server")
             );
             (EventKind::Warning, "SharedChangeStopped", note)
@@ -42,7 +43,8 @@ pub fn course_event(
         }
         (Course::UnderWay | Course::Stopped, Course::Idle) => {
             let note = match failed {
-                0 => "All servers have the change of the inputs that they share".to_owned(),
+                // Some may have been refused by their preflight, which is told elsewhere.
+                0 => "No server waits any more for a change of shared inputs".to_owned(),
                 failed => format!(
                     "No server waits any more for a change of shared inputs; {} failed with it",
                     counted(failed, "server")

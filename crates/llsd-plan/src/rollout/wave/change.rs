@@ -10,9 +10,10 @@ use crate::resource::template_inputs::{CA_BUNDLE, IMAGE, Inputs, is_word, told};
 /// What a planned Deployment changes of shared inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SharedChange {
-    /// Nothing, or nothing for which a server that serves is restarted.
+    /// Nothing that waits or counts: also what a change of the server's own takes with it, and what reaches one
+    /// that does not serve.
     None,
-    /// Something, and it waits for no other server: its user changed it, too, or it is changing already.
+    /// Something, and it waits for no other server: its user asks for it, or a place is the server's already.
     Joins(Wave),
     /// Nothing but this, in the words that people are told.
     Asks(Wave, Vec<String>),
@@ -20,21 +21,21 @@ pub enum SharedChange {
 
 /// Compares a planned Deployment with what the live one was made from. `is_used_by_others` says of an object
 /// whether another resource names it, `has_cluster_bundle` whether the cluster gives certificate authorities to
-/// the namespace, `at` what time it is.
+/// the namespace, `now` what time it is.
 pub fn shared_change(
     resource: &Resource,
     planned: &PlannedObject,
     live: Option<&LiveObject>,
     has_cluster_bundle: bool,
     is_used_by_others: impl Fn(&Source) -> bool,
-    at: i64,
+    now: i64,
 ) -> SharedChange {
     let annotations = &planned.json["metadata"]["annotations"];
     let live = live.filter(|live| !live.deleting).and_then(LiveObject::deployment);
     let (Some(live), Some(spec)) = (live, &resource.spec) else { return SharedChange::None };
-    let now = annotations[labels::INPUTS].as_str().map(Inputs::parse).unwrap_or_default();
+    let planned = annotations[labels::INPUTS].as_str().map(Inputs::parse).unwrap_or_default();
     let recorded = live.inputs.as_deref().map(Inputs::parse).unwrap_or_default();
-    let changes: Vec<&str> = now.changes(&recorded).collect();
+    let changes: Vec<&str> = planned.changes(&recorded).collect();
     let is_planned_alike = live.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
     if changes.is_empty() || is_planned_alike {
         return SharedChange::None;
@@ -43,17 +44,16 @@ pub fn shared_change(
     let (shared, own): (Vec<&str>, Vec<&str>) = changes
         .into_iter()
         .partition(|part| is_shared(part, spec, namespace, has_cluster_bundle, &is_used_by_others));
-    if shared.is_empty() {
+    // Whatever becomes of the server then does not tell of the shared change. Of an adopted Deployment any change
+    // of the spec takes the template over.
+    let is_edited = !own.iter().all(|part| is_word(part)) || live.adopted && !live.is_for(resource);
+    if shared.is_empty() || is_edited {
         return SharedChange::None;
     }
-    let inputs = shared.iter().filter_map(|part| Some(named(part, now.get(part)?, namespace)));
-    let wave = Wave {
-        inputs: inputs.collect(),
-        at,
-        was_back: live.rolled_back.is_some(),
-        forgiven: !own.iter().all(|part| is_word(part)),
-    };
-    match Member::from_deployment(live).filter(|member| member.is_changing) {
+    let inputs = shared.iter().filter_map(|part| Some(named(part, planned.get(part)?, namespace)));
+    let wave = Wave { inputs: inputs.collect(), ..Wave::default() };
+    let has_place = |member: &Member| member.is_changing() || member.is_down();
+    match Member::from_deployment(live, now).filter(has_place) {
         Some(member) => SharedChange::Joins(wave.beside(&member.wave)),
         None if !own.is_empty() => SharedChange::Joins(wave),
         None if !serves(live) => SharedChange::None,
@@ -76,19 +76,29 @@ fn named(part: &str, hash: &str, namespace: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::objects::ObjectKind;
 
     const BEFORE: &str = "approve=- ca-bundle=11 image=- pods=11 secret:keys/token=11";
 
-    fn change(now: &str, available: i32, wave: Option<&str>) -> SharedChange {
-        let resource = Resource::parse(&json!({
+    fn resource() -> Resource {
+        Resource::parse(&json!({
             "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
-            "metadata": {"name": "llama", "namespace": "team"},
+            "metadata": {"name": "llama", "namespace": "team", "generation": 3},
             "spec": {"distribution": {"name": "starter"}},
-        }));
+        }))
+    }
+
+    fn change(now: &str, available: i32, wave: Option<&str>) -> SharedChange {
+        change_of(now, available, |annotations| {
+            annotations[labels::WAVE] = json!(wave);
+        })
+    }
+
+    /// Of a Deployment that has these annotations, too.
+    fn change_of(now: &str, available: i32, annotate: impl FnOnce(&mut Value)) -> SharedChange {
         let json = json!({"metadata": {"annotations": {
             labels::INPUTS: now, labels::TEMPLATE_HASH: "new",
         }}});
@@ -103,12 +113,10 @@ mod tests {
             },
             "status": {"replicas": 1, "updatedReplicas": 1, "availableReplicas": available},
         });
-        if let Some(wave) = wave {
-            live["metadata"]["annotations"][labels::WAVE] = json!(wave);
-        }
+        annotate(&mut live["metadata"]["annotations"]);
         let (_, live) = LiveObject::parse(ObjectKind::Deployment, &live).unwrap();
         let is_used = |source: &Source| source.name == "keys";
-        shared_change(&resource, &planned, Some(&live), true, is_used, 0)
+        shared_change(&resource(), &planned, Some(&live), true, is_used, 0)
     }
 
     fn changed(part: &str) -> String {
@@ -134,16 +142,34 @@ mod tests {
         let approved = changed("ca-bundle=22").replace("approve=-", "approve=22");
         assert_eq!(change(&approved, 1, None), SharedChange::Joins(wave(&["ca-bundle=22"])));
         let edited = changed("ca-bundle=22").replace("pods=11", "pods=22");
-        let own = Wave { forgiven: true, ..wave(&["ca-bundle=22"]) };
-        assert_eq!(change(&edited, 1, None), SharedChange::Joins(own));
+        assert_eq!(change(&edited, 1, None), SharedChange::None, "its user takes it along");
     }
 
     #[test]
     fn a_server_that_does_not_serve_waits_for_no_other() {
         let new = changed("ca-bundle=22");
         assert_eq!(change(&new, 0, None), SharedChange::None, "it is down for another reason");
-        let changing = change(&new, 0, Some(r#"{"inputs": ["ca-bundle=11", "image=33"]}"#));
-        let both = wave(&["ca-bundle=22", "image=33"]);
-        assert_eq!(changing, SharedChange::Joins(both), "it is a part of a wave");
+        let record = r#"{"inputs": ["ca-bundle=11", "image=33"], "template": "old"}"#;
+        let both = || SharedChange::Joins(wave(&["ca-bundle=22", "image=33"]));
+        assert_eq!(change(&new, 0, Some(record)), both(), "it is a part of a wave");
+        let failed = record.replace('}', r#", "failed": true}"#);
+        assert_eq!(change(&new, 0, Some(&failed)), both(), "its failure was of another value");
+        let asks = SharedChange::Asks(wave(&["ca-bundle=22"]), vec!["ca-bundle".to_owned()]);
+        assert_eq!(change(&new, 1, Some(&failed)), asks, "it serves as before");
+        let edited = new.replace("pods=11", "pods=22");
+        assert_eq!(change(&edited, 0, Some(record)), SharedChange::None, "it counts no more");
+    }
+
+    #[test]
+    fn any_edit_of_an_adopted_server_takes_the_shared_change_along() {
+        let new = changed("ca-bundle=22");
+        let adopted = |planned_for: &str| {
+            change_of(&new, 1, |annotations| {
+                annotations[labels::ADOPTED] = json!("true");
+                annotations[labels::PLANNED_FOR] = json!(planned_for);
+            })
+        };
+        assert_eq!(adopted("2-"), SharedChange::None, "for example of the number of pods");
+        assert!(matches!(adopted(&resource().state().unwrap()), SharedChange::Asks(..)));
     }
 }

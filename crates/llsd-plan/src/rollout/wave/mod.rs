@@ -4,15 +4,19 @@
 
 mod budget;
 mod change;
+mod line;
 mod note;
+mod order;
 mod record;
+mod servers;
 mod sources;
 mod turn;
 mod waves;
 
 pub use budget::{Budget, Fleet, Share};
 pub use change::{SharedChange, shared_change};
-pub use record::{Member, Wave};
+pub use record::{Member, Stage, Wave};
+pub use servers::KnownServers;
 pub use sources::{Source, names_source};
 pub use turn::Turn;
 pub use waves::{Candidate, Course, Waiting, WaveProgress, Waves};

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::live::DeploymentDetail;
-use crate::rollout::rollback::{GOOD_AFTER, Return};
+use crate::rollout::rollback::GOOD_AFTER;
 
 /// A change of shared inputs, as a Deployment records it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,27 +14,50 @@ pub struct Wave {
     pub inputs: Vec<String>,
     /// When it reached the server, in seconds.
     pub at: i64,
-    /// The server ran an earlier state already when the change reached it.
+    /// The template with which it did, as the Deployment records it, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// The revision that the Deployment had before, where that was known: a later one than the next is of a restart
+    /// for other reasons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+    /// The server failed with it. That stays whatever becomes of its pods, or one that crashes again and again would
+    /// pass as often as it starts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub was_back: bool,
-    /// Whatever becomes of the server does not tell of the shared change: its user has changed it since.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub forgiven: bool,
+    pub failed: bool,
 }
 
-/// A server that a shared change has reached, and that does not run with it yet.
+/// A server that a shared change has reached, and that has not proven itself with it yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub wave: Wave,
-    /// Its pods are being replaced, or do not come back.
-    pub is_changing: bool,
-    pub has_failed: bool,
+    pub stage: Stage,
+}
+
+/// How far a server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Its pods are being replaced, or were a moment ago.
+    Changing,
+    Failed {
+        /// No pod of it serves.
+        is_down: bool,
+    },
+}
+
+/// The same of a server that may have no part in it any more.
+enum Progress {
+    UnderWay,
+    /// Its rollout is complete, and in so many seconds it is known whether it is good.
+    Settles(i64),
+    Failed,
+    Over,
 }
 
 impl Wave {
     /// Whether both are about the same new value of some input.
     pub fn has_input_of(&self, other: &Self) -> bool {
-        self.inputs.iter().any(|input| other.inputs.contains(input))
+        share_an_input(&self.inputs, &other.inputs)
     }
 
     /// The same with the inputs of a wave that had reached the server already, but for those that are new again.
@@ -47,6 +70,54 @@ impl Wave {
         self
     }
 
+    /// Whether the rollout that a Deployment speaks of is the one that this change began.
+    fn is_rolled_out_by(&self, deployment: &DeploymentDetail) -> bool {
+        let is_next = |before: i64| deployment.revision <= before + 1;
+        self.template.as_deref() == deployment.template.as_deref()
+            && self.revision.is_none_or(is_next)
+    }
+
+    /// When that rollout was complete, where it is.
+    fn completed_at(&self, deployment: &DeploymentDetail) -> Option<i64> {
+        // With `Recreate` Kubernetes speaks of the rollout before until the old pods are gone.
+        let told = deployment.completed_at.filter(|completed| *completed >= self.at);
+        told.or_else(|| deployment.state.has_its_pods().then_some(self.at))
+    }
+
+    fn progress(&self, deployment: &DeploymentDetail, now: i64) -> Progress {
+        let DeploymentDetail { state, available_since, unavailable_since, deadline, .. } =
+            deployment;
+        if state.wanted == 0 {
+            return Progress::Over;
+        }
+        if self.failed {
+            return Progress::Failed;
+        }
+        if !self.is_rolled_out_by(deployment) {
+            return Progress::Over;
+        }
+        if !state.is_observed() {
+            return Progress::UnderWay;
+        }
+        if state.stuck.is_some() {
+            return Progress::Failed;
+        }
+        let Some(completed) = self.completed_at(deployment) else { return Progress::UnderWay };
+        let is_down = state.available == 0;
+        let Some(since) = unavailable_since.or_else(|| is_down.then_some(now)) else {
+            let begun = available_since.map_or(completed, |since| since.max(completed));
+            let rest = begun + GOOD_AFTER - now;
+            return if rest > 0 { Progress::Settles(rest) } else { Progress::Over };
+        };
+        // What breaks down right after its rollout was complete is of its making; later it has other reasons.
+        if since - completed >= GOOD_AFTER {
+            return Progress::Over;
+        }
+        // Where some pods serve, the others may be those that an autoscaler has just asked for.
+        let rest = since + deadline - now;
+        if is_down || rest <= 0 { Progress::Failed } else { Progress::Settles(rest) }
+    }
+
     pub(super) fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -57,34 +128,53 @@ impl Wave {
 }
 
 impl Member {
-    /// `None` where no shared change reached the server, or it runs with it.
-    pub fn from_deployment(deployment: &DeploymentDetail) -> Option<Self> {
+    /// `None` where no shared change reached the server, or it runs well with it.
+    pub fn from_deployment(deployment: &DeploymentDetail, now: i64) -> Option<Self> {
         let wave = Wave::parse(deployment.wave.as_deref()?);
-        let DeploymentDetail { state, unavailable_since, .. } = deployment;
-        // With `Recreate` Kubernetes speaks of the rollout before until the old pods are gone.
-        let completed_at = deployment.completed_at.filter(|completed| *completed >= wave.at);
-        // What breaks down right after its rollout was complete is of its making.
-        let fell = unavailable_since.zip(completed_at).is_some_and(|(since, completed)| {
-            (0..GOOD_AFTER).contains(&(since - completed)) && state.available < state.wanted
-        });
-        // Once complete, whatever happens to its pods has other reasons.
-        let is_complete = state.has_its_pods() || completed_at.is_some() && !fell;
-        let is_stuck = state.is_observed() && state.stuck.is_some();
-        // Kubernetes has given up on it while its old pods serve: nothing is down.
-        let serves_as_before = is_stuck && state.available > 0;
-        let is_over = state.is_observed() && is_complete || serves_as_before;
-        let is_changing = state.wanted > 0 && !is_over;
-        let back = deployment.rolled_back.as_deref().map(Return::parse);
-        let is_back = !wave.was_back && back.is_some_and(|back| !back.is_asked_for());
-        let has_failed = !wave.forgiven && (is_back || state.wanted > 0 && (is_stuck || fell));
-        (is_changing || has_failed).then_some(Self { wave, is_changing, has_failed })
+        let stage = match wave.progress(deployment, now) {
+            Progress::UnderWay | Progress::Settles(_) => Stage::Changing,
+            Progress::Failed => Stage::Failed { is_down: deployment.state.available == 0 },
+            Progress::Over => return None,
+        };
+        Some(Self { wave, stage })
     }
+
+    /// In how many seconds another stage is known although nothing happens: no event tells of it.
+    pub fn changes_in(deployment: &DeploymentDetail, now: i64) -> Option<i64> {
+        let wave = Wave::parse(deployment.wave.as_deref()?);
+        match wave.progress(deployment, now) {
+            Progress::Settles(rest) => Some(rest),
+            Progress::UnderWay | Progress::Failed | Progress::Over => None,
+        }
+    }
+
+    pub fn is_changing(&self) -> bool {
+        self.stage == Stage::Changing
+    }
+
+    pub fn has_failed(&self) -> bool {
+        !self.is_changing()
+    }
+
+    /// Whether it failed, and no pod of it serves.
+    pub fn is_down(&self) -> bool {
+        self.stage == Stage::Failed { is_down: true }
+    }
+}
+
+/// Whether both name the same new value of some input.
+pub(super) fn share_an_input(inputs: &[String], others: &[String]) -> bool {
+    inputs.iter().any(|input| others.contains(input))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::live::DeploymentState;
+
+    const CHANGING: Option<Stage> = Some(Stage::Changing);
+    const DOWN: Option<Stage> = Some(Stage::Failed { is_down: true });
+    const SERVES: Option<Stage> = Some(Stage::Failed { is_down: false });
 
     fn wave() -> Wave {
         Wave { inputs: vec!["ca-bundle=11".to_owned()], ..Wave::default() }
@@ -101,58 +191,98 @@ mod tests {
             },
             wave: Some(wave().text().into()),
             completed_at,
+            available_since: completed_at.filter(|_| available > 0),
+            deadline: 600,
             ..DeploymentDetail::default()
         }
     }
 
-    fn told(deployment: &DeploymentDetail) -> Option<(bool, bool)> {
-        let member = Member::from_deployment(deployment)?;
-        Some((member.is_changing, member.has_failed))
+    fn with(wave: &Wave, live: &DeploymentDetail) -> DeploymentDetail {
+        DeploymentDetail { wave: Some(wave.text().into()), ..live.clone() }
+    }
+
+    fn stage(deployment: &DeploymentDetail, now: i64) -> Option<Stage> {
+        Member::from_deployment(deployment, now).map(|member| member.stage)
+    }
+
+    fn stuck(available: i32) -> DeploymentDetail {
+        let mut stuck = live(available, None);
+        stuck.state.stuck = Some(("ProgressDeadlineExceeded".into(), "late".into()));
+        stuck.state.replicas = 2;
+        stuck
     }
 
     #[test]
-    fn a_server_is_changing_until_its_rollout_is_complete() {
-        assert_eq!(told(&live(0, None)), Some((true, false)));
-        assert_eq!(told(&live(1, None)), None);
-        assert_eq!(told(&live(1, Some(100))), None);
+    fn a_server_is_changing_until_it_was_available_for_a_minute() {
+        assert_eq!(stage(&live(0, None), 100), CHANGING);
+        let complete = live(1, Some(100));
+        assert_eq!([stage(&complete, 159), stage(&complete, 160)], [CHANGING, None]);
+        assert_eq!(
+            [100, 159, 160].map(|now| Member::changes_in(&complete, now)),
+            [Some(60), Some(1), None],
+            "it is looked at then"
+        );
+        let away = DeploymentDetail { available_since: Some(130), ..complete.clone() };
+        assert_eq!([stage(&away, 189), stage(&away, 190)], [CHANGING, None]);
         let other = DeploymentDetail { wave: None, ..live(0, None) };
-        assert_eq!(told(&other), None, "it is down for another reason");
-        let mut written = live(1, Some(100));
+        assert_eq!(stage(&other, 100), None, "it is down for another reason");
+        let mut written = complete;
         written.state.generation = 2;
-        assert_eq!(told(&written), Some((true, false)), "the numbers are of before");
+        assert_eq!(stage(&written, 500), CHANGING, "the numbers are of before");
         let mut asleep = live(0, None);
         asleep.state.wanted = 0;
-        assert_eq!(told(&asleep), None);
-        let later = DeploymentDetail { unavailable_since: Some(500), ..live(0, Some(100)) };
-        assert_eq!(told(&later), None, "it is down for another reason");
-        let recent = Wave { at: 130, ..wave() };
-        let mut recreated = DeploymentDetail { wave: Some(recent.text().into()), ..later };
-        recreated.state.updated = 0;
-        assert_eq!(told(&recreated), Some((true, false)), "its old pod goes first");
+        assert_eq!(stage(&asleep, 100), None);
     }
 
     #[test]
-    fn a_server_failed_that_is_stuck_or_fell_or_went_back() {
-        let mut stuck = live(0, None);
-        stuck.state.stuck = Some(("ProgressDeadlineExceeded".into(), "late".into()));
-        assert_eq!(told(&stuck), Some((true, true)));
-        let mut serves = stuck.clone();
-        (serves.state.replicas, serves.state.available) = (2, 1);
-        assert_eq!(told(&serves), Some((false, true)), "its old pod serves");
+    fn what_breaks_down_later_has_other_reasons() {
+        let later = DeploymentDetail { unavailable_since: Some(500), ..live(0, Some(100)) };
+        assert_eq!(stage(&later, 500), None);
+        let recent = Wave { at: 430, ..wave() };
+        let mut recreated = with(&recent, &later);
+        recreated.state.updated = 0;
+        assert_eq!(stage(&recreated, 500), CHANGING, "its old pod goes first");
+    }
+
+    #[test]
+    fn a_server_failed_that_is_stuck_or_breaks_down_within_a_minute() {
+        assert_eq!(stage(&stuck(0), 100), DOWN);
+        assert_eq!(stage(&stuck(1), 100), SERVES, "its old pod serves");
         let fell = DeploymentDetail { unavailable_since: Some(130), ..live(0, Some(100)) };
-        assert_eq!(told(&fell), Some((true, true)));
-        let back = |why: &str| {
-            let back = Return { to: "5d4f".into(), why: why.into(), ..Return::default() };
-            DeploymentDetail { rolled_back: Some(back.text().into()), ..live(1, Some(100)) }
+        assert_eq!(stage(&fell, 130), DOWN);
+        let mut scaled = DeploymentDetail { unavailable_since: Some(130), ..live(1, Some(100)) };
+        scaled.state.wanted = 3;
+        assert_eq!(stage(&scaled, 729), CHANGING, "more pods may just have been asked for");
+        assert_eq!(Member::changes_in(&scaled, 729), Some(1));
+        assert_eq!(stage(&scaled, 730), SERVES, "they do not come");
+    }
+
+    #[test]
+    fn a_failure_stays_whatever_becomes_of_the_pods() {
+        let failed = Wave { failed: true, ..wave() };
+        // Ready at 0, crash at 30, ready at 60, crash at 90: one look at the first crash is enough.
+        let ready_again = DeploymentDetail { available_since: Some(60), ..live(1, Some(0)) };
+        assert_eq!(stage(&with(&failed, &ready_again), 1000), SERVES);
+        let fell_again = DeploymentDetail { unavailable_since: Some(90), ..live(0, Some(0)) };
+        assert_eq!(stage(&with(&failed, &fell_again), 1000), DOWN);
+        let returned = Wave { template: Some("new".into()), ..failed };
+        assert_eq!(stage(&with(&returned, &live(1, Some(500))), 1000), SERVES, "it is back");
+    }
+
+    #[test]
+    fn a_restart_for_other_reasons_has_no_part_in_the_wave() {
+        let wave = Wave { template: Some("new".into()), revision: Some(3), ..wave() };
+        let of = |template: &str, revision: i64| {
+            let template = Some(template.into());
+            stage(&DeploymentDetail { template, revision, ..with(&wave, &live(0, None)) }, 100)
         };
-        assert_eq!(told(&back("timed out")), Some((false, true)), "it serves as before");
-        assert_eq!(told(&back("")), None, "its user asked for that");
-        let was_back = Wave { was_back: true, ..wave() };
-        let back = DeploymentDetail { wave: Some(was_back.text().into()), ..back("timed out") };
-        assert_eq!(told(&back), None, "it was back before");
-        let forgiven = Wave { forgiven: true, ..wave() };
-        let forgiven = DeploymentDetail { wave: Some(forgiven.text().into()), ..stuck };
-        assert_eq!(told(&forgiven), Some((true, false)));
+        assert_eq!(of("new", 3), CHANGING, "Kubernetes has not counted it yet");
+        assert_eq!(of("new", 4), CHANGING);
+        assert_eq!(of("new", 5), None, "its pods were restarted since");
+        assert_eq!(of("other", 4), None, "the operator has applied another template since");
+        let restarted = DeploymentDetail { revision: 5, ..with(&wave, &stuck(0)) };
+        let restarted = DeploymentDetail { template: Some("new".into()), ..restarted };
+        assert_eq!(stage(&restarted, 100), None, "its failure does not tell of the wave");
     }
 
     #[test]

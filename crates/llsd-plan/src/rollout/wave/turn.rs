@@ -9,7 +9,9 @@ pub enum Turn {
     /// What changes, if anything does, waits for no other server.
     #[default]
     NotNeeded,
-    /// It may, and counts as a part of this wave from now on.
+    /// It may, and counts as a part of this wave from now on: its user asks for it, or it counts already.
+    Joined(Wave),
+    /// The same, as it has its turn.
     Taken(Wave),
     /// Not yet.
     Waiting(Box<Waiting>),
@@ -20,7 +22,7 @@ impl Turn {
     pub fn waiting(&self) -> Option<&Waiting> {
         match self {
             Self::Waiting(waiting) => Some(waiting),
-            Self::NotNeeded | Self::Taken(_) => None,
+            Self::NotNeeded | Self::Joined(_) | Self::Taken(_) => None,
         }
     }
 }

@@ -1,26 +1,41 @@
 //! Who of all servers may change next because of shared inputs. No clock and no client: the controller says who
 //! asks, what became of a server, and how many there are.
+//!
+//! There may be many thousands of servers, and each reconcile ends here. So nothing is counted that is not touched,
+//! and who waits is told once of what is new.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::budget::Fleet;
+use super::line::Line;
+use super::order::{Order, Place};
 use super::record::{Member, Wave};
+use super::servers::{KnownServers, Servers};
 use crate::resource::Key;
 
 /// All servers that change because of shared inputs, or wait for that.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Waves {
-    /// Those that a shared change has reached, and that do not run with it yet.
-    members: BTreeMap<Key, Member>,
+    fleet: Fleet,
+    /// Those that a shared change has reached, and that have not proven themselves with it yet.
+    members: HashMap<Key, Member>,
+    failed: BTreeSet<Key>,
     /// Those that may change, and whose Deployments do not say so yet.
-    granted: BTreeMap<Key, Wave>,
-    /// Those that wait, in their order.
-    line: BTreeMap<Place, Waiter>,
-    places: HashMap<Key, Place>,
+    granted: HashMap<Key, Grant>,
+    /// Those that are changing now, or are about to. One that failed is none of them: where its place counts, its
+    /// [`Line`] knows that.
+    changing: Servers,
+    waiters: HashMap<Key, Waiter>,
+    order: Order,
+    /// Those that wait, by the new values of their inputs.
+    lines: BTreeMap<Arc<[String]>, Line>,
     /// Those whose reconcile has asked.
-    asked: BTreeSet<Key>,
+    asked: HashSet<Key>,
     joined: u64,
+    /// Those that have to be reconciled: they may go now, or do not know yet that their wave was stopped, or
+    /// continues.
+    woken: BTreeSet<Key>,
     /// What was told of them last.
     course: Course,
 }
@@ -32,7 +47,7 @@ pub enum Course {
     #[default]
     Idle,
     UnderWay,
-    /// Servers wait for one that failed too often.
+    /// Servers wait for others that failed.
     Stopped,
 }
 
@@ -45,20 +60,24 @@ pub struct Candidate {
     pub inputs: Vec<String>,
     /// How many servers its namespace has: where few are, little is at stake.
     pub neighbours: usize,
+    /// It could change now. One whose change is checked first waits with the others, and holds up none of them.
+    pub is_ready: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Waiter {
-    candidate: Candidate,
-    /// Whether it knows that its wave is stopped.
-    knows_of_stop: bool,
+struct Grant {
+    inputs: Arc<[String]>,
+    /// Its place in the line, should it have to wait again.
+    joined: u64,
+    /// It knows.
+    is_taken: bool,
 }
 
-/// Small namespaces come first, and in them who has waited longest.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    neighbours: usize,
-    joined: u64,
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Waiter {
+    inputs: Arc<[String]>,
+    place: Place,
+    is_ready: bool,
 }
 
 /// Why a server waits.
@@ -70,9 +89,11 @@ pub struct Waiting {
     /// How many servers come before it.
     pub ahead: usize,
     /// Those that are changing.
-    pub changing: Vec<Key>,
+    pub changing: KnownServers,
     /// Those that failed, if that stops all others.
-    pub failed: Vec<Key>,
+    pub failed: KnownServers,
+    /// Whether its change has been checked, or needs no check.
+    pub is_ready: bool,
 }
 
 /// How far all changes of shared inputs are, in servers.
@@ -83,24 +104,11 @@ pub struct WaveProgress {
     pub waiting: usize,
 }
 
-impl WaveProgress {
-    /// Of servers that a change has reached, and of so many that wait.
-    pub fn of_members<'a>(members: impl Iterator<Item = &'a Member>, waiting: usize) -> Self {
-        let mut progress = Self { waiting, ..Self::default() };
-        for member in members {
-            let state =
-                if member.has_failed { &mut progress.failed } else { &mut progress.changing };
-            *state += 1;
-        }
-        progress
-    }
-}
-
 impl Waiting {
-    /// How people are told first that too many servers failed.
+    /// How people are told first that servers failed, and that the others do not go on.
     pub const STOPPED: &str = "Stopped";
 
-    /// Whether too many servers failed.
+    /// Whether servers that failed keep it from going on.
     pub fn is_stopped(&self) -> bool {
         !self.failed.is_empty()
     }
@@ -108,152 +116,245 @@ impl Waiting {
 
 impl Waves {
     /// As the Deployments of all servers tell it.
-    pub fn of_members(members: impl IntoIterator<Item = (Key, Member)>) -> Self {
-        let members: BTreeMap<Key, Member> = members.into_iter().collect();
+    pub fn of_members(members: impl IntoIterator<Item = (Key, Member)>, fleet: Fleet) -> Self {
+        let mut waves = Self {
+            fleet,
+            members: HashMap::new(),
+            failed: BTreeSet::new(),
+            granted: HashMap::new(),
+            changing: Servers::default(),
+            waiters: HashMap::new(),
+            order: Order::default(),
+            lines: BTreeMap::new(),
+            asked: HashSet::new(),
+            joined: 0,
+            woken: BTreeSet::new(),
+            course: Course::Idle,
+        };
+        for (key, member) in members {
+            waves.set_member(&key, Some(member));
+        }
         // Another operator has told of it.
-        let is_under_way = members.values().any(|member| member.is_changing);
-        let course = if is_under_way { Course::UnderWay } else { Course::Idle };
-        Self { members, course, ..Self::default() }
+        waves.course = waves.course_now();
+        waves
     }
 
-    /// How they go, and how they went when this was asked last.
-    pub fn course(&mut self, fleet: Fleet) -> (Course, Course) {
-        let mut waiting = self.line.values().map(|waiter| &waiter.candidate.wave);
-        let now = if waiting.any(|wave| self.is_stopped(wave, fleet)) {
-            Course::Stopped
-        } else if self.line.is_empty() && self.changing().is_empty() {
-            Course::Idle
-        } else {
-            Course::UnderWay
-        };
-        (std::mem::replace(&mut self.course, now), now)
+    /// Takes in how many servers there are, and what is allowed.
+    pub fn set_fleet(&mut self, fleet: Fleet) {
+        let before = std::mem::replace(&mut self.fleet, fleet);
+        if (before.allowed(), before.budget) == (fleet.allowed(), fleet.budget) {
+            return;
+        }
+        for line in self.lines.values_mut() {
+            self.woken.extend(settle_all(line, &self.changing, fleet));
+        }
+        self.grant();
     }
 
     /// Gives a server its turn, or says why it has to wait.
-    pub fn ask(&mut self, candidate: Candidate, fleet: Fleet) -> Result<(), Waiting> {
-        let key = candidate.key.clone();
+    pub fn ask(&mut self, candidate: &Candidate) -> Result<(), Box<Waiting>> {
+        let Candidate { key, wave, is_ready, .. } = candidate;
         self.asked.insert(key.clone());
-        if let Some(granted) = self.granted.get_mut(&key) {
-            *granted = candidate.wave;
+        let inputs: Arc<[String]> = wave.inputs.clone().into();
+        let may_go = |grant: &Grant| {
+            let is_it = *is_ready && grant.inputs == inputs;
+            is_it && (grant.is_taken || !self.is_stopped(&inputs, &key.namespace))
+        };
+        if !self.granted.get(key).is_some_and(may_go) {
+            let joined = self.give_back(key).map(|grant| grant.joined);
+            self.join(candidate, &inputs, joined);
+            self.grant();
+        }
+        // Whatever it was to be told, it is told now.
+        self.woken.remove(key);
+        if let Some(grant) = self.granted.get_mut(key) {
+            grant.is_taken = true;
             return Ok(());
         }
-        let place = self.join(candidate);
-        if self.next(fleet).contains(&key) {
-            let waiter = self.leave(&key);
-            self.granted.extend(waiter.map(|waiter| (key, waiter.candidate.wave)));
-            return Ok(());
-        }
-        let waiting = self.why(&place, fleet);
-        if let Some(waiter) = self.line.get_mut(&place) {
-            waiter.knows_of_stop = waiting.is_stopped();
-        }
-        Err(waiting)
+        Err(Box::new(self.why(candidate)))
     }
 
-    /// A reconcile of a server ended, and its Deployment tells this. One that did not ask waits for nothing.
+    /// A reconcile of a server ended, and its Deployment tells this. One that did not ask waits for nothing; one
+    /// that asked before it was granted its turn is about to ask again.
     pub fn ended(&mut self, key: &Key, member: Option<Member>) {
-        self.granted.remove(key);
+        self.set_member(key, member);
+        let has_asked = self.asked.remove(key);
+        if self.granted.get(key).is_some_and(|grant| grant.is_taken || !has_asked) {
+            self.give_back(key);
+        }
+        if !has_asked {
+            self.leave(key);
+        }
+        self.grant();
+    }
+
+    /// Takes in what became of a server.
+    pub fn set_member(&mut self, key: &Key, member: Option<Member>) {
+        if self.members.get(key) == member.as_ref() {
+            return;
+        }
+        if member.as_ref().is_some_and(Member::has_failed) {
+            self.failed.insert(key.clone());
+        } else {
+            self.failed.remove(key);
+        }
+        for line in self.lines.values_mut() {
+            let was_stopped = line.is_stopped(self.fleet);
+            line.see(key, member.as_ref());
+            if line.is_stopped(self.fleet) != was_stopped {
+                self.woken.extend(settle_all(line, &self.changing, self.fleet));
+            }
+        }
         match member {
             Some(member) => drop(self.members.insert(key.clone(), member)),
             None => drop(self.members.remove(key)),
         }
-        if !self.asked.remove(key) {
-            self.leave(key);
+        self.count(key);
+    }
+
+    /// Those that have to be reconciled, each once for all that is new.
+    pub fn take_woken(&mut self) -> Vec<Key> {
+        std::mem::take(&mut self.woken).into_iter().collect()
+    }
+
+    /// How they go, and how they went when this was asked last.
+    pub fn course(&mut self) -> (Course, Course) {
+        let now = self.course_now();
+        (std::mem::replace(&mut self.course, now), now)
+    }
+
+    pub fn progress(&self) -> WaveProgress {
+        let (changing, failed) = (self.changing.len(), self.failed.len());
+        WaveProgress { changing, failed, waiting: self.waiters.len() }
+    }
+
+    fn course_now(&self) -> Course {
+        if self.lines.values().any(Line::is_stopped_somewhere) {
+            Course::Stopped
+        } else if self.waiters.is_empty() && self.changing.len() == 0 {
+            Course::Idle
+        } else {
+            Course::UnderWay
         }
     }
 
-    /// Those of all that wait that may go now, in order.
-    pub fn next(&self, fleet: Fleet) -> Vec<Key> {
-        let mut taken: HashMap<Arc<str>, usize> = HashMap::new();
-        let mut free = fleet.allowed();
-        for key in self.changing() {
-            *taken.entry(Arc::clone(&key.namespace)).or_default() += 1;
-            free = free.saturating_sub(1);
+    fn join(&mut self, candidate: &Candidate, inputs: &Arc<[String]>, joined: Option<u64>) {
+        let Candidate { key, neighbours, is_ready, .. } = candidate;
+        let known = self.waiters.get(key);
+        let joined = known.map(|waiter| waiter.place.joined).or(joined).unwrap_or(self.joined + 1);
+        let place = Place { neighbours: *neighbours, joined };
+        let waiter = Waiter { inputs: Arc::clone(inputs), place, is_ready: *is_ready };
+        if known == Some(&waiter) {
+            return;
         }
-        let mut next = Vec::new();
-        for Waiter { candidate: Candidate { key, wave, .. }, .. } in self.line.values() {
-            if free == 0 {
-                break;
-            }
-            let in_namespace = taken.entry(Arc::clone(&key.namespace)).or_default();
-            if *in_namespace >= fleet.budget.per_namespace || self.is_stopped(wave, fleet) {
-                continue;
-            }
-            *in_namespace += 1;
-            free -= 1;
-            next.push(key.clone());
-        }
-        next
-    }
-
-    /// Those that wait and have to be reconciled: they may go now, or do not know yet that their wave was
-    /// stopped, or continues.
-    pub fn to_wake(&self, fleet: Fleet) -> Vec<Key> {
-        let is_news = |waiter: &&Waiter| {
-            waiter.knows_of_stop != self.is_stopped(&waiter.candidate.wave, fleet)
-        };
-        let told = self.line.values().filter(is_news);
-        let mut woken = self.next(fleet);
-        woken.extend(told.map(|waiter| waiter.candidate.key.clone()));
-        woken
-    }
-
-    /// How many servers wait.
-    pub fn waiting(&self) -> usize {
-        self.line.len()
-    }
-
-    fn join(&mut self, candidate: Candidate) -> Place {
-        let Candidate { key, neighbours, .. } = &candidate;
-        let joined = self.places.get(key).map(|place| place.joined);
-        let joined = joined.unwrap_or_else(|| {
-            self.joined += 1;
-            self.joined
-        });
-        let (key, place) = (key.clone(), Place { neighbours: *neighbours, joined });
-        let knows_of_stop = self.leave(&key).is_some_and(|waiter| waiter.knows_of_stop);
-        self.places.insert(key, place.clone());
-        self.line.insert(place.clone(), Waiter { candidate, knows_of_stop });
-        place
+        self.leave(key);
+        self.joined = self.joined.max(joined);
+        self.order.insert(place);
+        let (failed, members) = (&self.failed, &self.members);
+        let line = self.lines.entry(Arc::clone(inputs));
+        let line = line.or_insert_with(|| new_line(inputs, failed, members));
+        line.join(key, place, *is_ready);
+        self.waiters.insert(key.clone(), waiter);
+        self.settle(&key.namespace);
     }
 
     fn leave(&mut self, key: &Key) -> Option<Waiter> {
-        let place = self.places.remove(key)?;
-        self.line.remove(&place)
+        let waiter = self.waiters.remove(key)?;
+        self.order.remove(waiter.place);
+        if let Some(line) = self.lines.get_mut(&waiter.inputs) {
+            line.leave(key, waiter.place);
+        }
+        self.settle(&key.namespace);
+        if self.lines.get(&waiter.inputs).is_some_and(Line::is_empty) {
+            self.lines.remove(&waiter.inputs);
+        }
+        Some(waiter)
     }
 
-    /// Those that are changing now, or are about to.
-    fn changing(&self) -> BTreeSet<&Key> {
-        let members = self.members.iter().filter(|(_, member)| member.is_changing);
-        members.map(|(key, _)| key).chain(self.granted.keys()).collect()
-    }
-
-    fn failed(&self, wave: &Wave) -> impl Iterator<Item = &Key> {
-        let failed = |member: &Member| member.has_failed && member.wave.has_input_of(wave);
-        self.members.iter().filter(move |(_, member)| failed(member)).map(|(key, _)| key)
-    }
-
-    fn is_stopped(&self, wave: &Wave, fleet: Fleet) -> bool {
-        self.failed(wave).count() >= fleet.budget.stop_after_failures
-    }
-
-    fn why(&self, place: &Place, fleet: Fleet) -> Waiting {
-        let candidate = self.line.get(place).map(|waiter| &waiter.candidate);
-        let (wave, inputs) =
-            candidate.map(|it| (it.wave.clone(), it.inputs.clone())).unwrap_or_default();
-        let failed = if self.is_stopped(&wave, fleet) {
-            self.failed(&wave).cloned().collect()
-        } else {
-            Vec::new()
-        };
-        Waiting {
-            inputs,
-            fleet,
-            ahead: self.line.range(..place).count(),
-            changing: self.changing().into_iter().cloned().collect(),
-            failed,
+    /// Gives their turn to all that may have it.
+    fn grant(&mut self) {
+        while let Some(key) = self.first() {
+            let Some(Waiter { inputs, place, .. }) = self.leave(&key) else { return };
+            let grant = Grant { inputs, joined: place.joined, is_taken: false };
+            self.granted.insert(key.clone(), grant);
+            self.count(&key);
+            self.woken.insert(key);
         }
     }
+
+    /// The first of all that wait that may go now.
+    fn first(&self) -> Option<Key> {
+        let free = self.fleet.allowed().saturating_sub(self.changing.len());
+        // One that failed with the same value and does not serve keeps its place against these; for others it is
+        // down for reasons that are none of theirs.
+        let lines = self.lines.values().filter(|line| line.down() < free);
+        lines.filter_map(Line::first).min().map(|(_, key)| key.clone())
+    }
+
+    fn give_back(&mut self, key: &Key) -> Option<Grant> {
+        let grant = self.granted.remove(key)?;
+        self.count(key);
+        Some(grant)
+    }
+
+    /// Whether servers that failed keep those of a namespace from going on, of which none may wait now.
+    fn is_stopped(&self, inputs: &Arc<[String]>, namespace: &str) -> bool {
+        let line = || new_line(inputs, &self.failed, &self.members);
+        !self.failed.is_empty() && line().is_stopped_in(namespace, self.fleet)
+    }
+
+    /// Counts a server among those that are changing, or no more.
+    fn count(&mut self, key: &Key) {
+        let is_changing = self.members.get(key).is_some_and(Member::is_changing);
+        if is_changing || self.granted.contains_key(key) {
+            self.changing.insert(key);
+        } else {
+            self.changing.remove(key);
+        }
+        self.settle(&key.namespace);
+    }
+
+    fn settle(&mut self, namespace: &Arc<str>) {
+        let changing = self.changing.in_namespace(namespace);
+        for line in self.lines.values_mut() {
+            self.woken.extend(line.settle(namespace, changing, self.fleet));
+        }
+    }
+
+    fn why(&self, candidate: &Candidate) -> Waiting {
+        let Candidate { key, wave, inputs, is_ready, .. } = candidate;
+        let line = self.lines.get(&*wave.inputs);
+        let place = self.waiters.get(key).map(|waiter| waiter.place);
+        Waiting {
+            inputs: inputs.clone(),
+            fleet: self.fleet,
+            ahead: place.map_or(0, |place| self.order.ahead_of(place)),
+            changing: self.changing.seen_from(&key.namespace),
+            failed: line.map(|line| line.stopped_by(&key.namespace)).unwrap_or_default(),
+            is_ready: *is_ready,
+        }
+    }
+}
+
+/// Where nobody waits yet.
+fn new_line(
+    inputs: &Arc<[String]>,
+    failed: &BTreeSet<Key>,
+    members: &HashMap<Key, Member>,
+) -> Line {
+    let mut line = Line::new(Arc::clone(inputs));
+    for (key, member) in failed.iter().filter_map(|key| members.get_key_value(key)) {
+        line.see(key, Some(member));
+    }
+    line
+}
+
+fn settle_all(line: &mut Line, changing: &Servers, fleet: Fleet) -> Vec<Key> {
+    let mut news = Vec::new();
+    for namespace in line.namespaces() {
+        news.extend(line.settle(&namespace, changing.in_namespace(&namespace), fleet));
+    }
+    news
 }
 
 #[cfg(test)]

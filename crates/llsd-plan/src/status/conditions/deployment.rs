@@ -111,13 +111,12 @@ pub(super) fn update_pending(
     stage: &Stage<'_>,
     tag: &TagNow,
     before: Option<&Condition>,
-    namespace: &str,
 ) -> Option<Assessment> {
     let (kept, applied) = match stage {
         Stage::Deleting => return None,
         Stage::Paused { .. } => return Some(Assessment::AsBefore(ConditionType::UpdatePending)),
         Stage::Applied(_, Applied { turn: Some(waiting), .. }) => {
-            return Some(turn::waits(waiting, namespace));
+            return Some(turn::waits(waiting));
         }
         Stage::Applied(_, applied) => {
             let kept = applied.kept.as_ref();

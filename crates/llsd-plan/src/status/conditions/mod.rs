@@ -47,8 +47,7 @@ pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
     assessments.extend(server::storage(observed.live));
     assessments.push(server::service(observed.live));
     let pending = previous.condition(ConditionType::UpdatePending);
-    let namespace = &observed.resource.key.namespace;
-    assessments.extend(deployment::update_pending(stage, observed.tag, pending, namespace));
+    assessments.extend(deployment::update_pending(stage, observed.tag, pending));
     let checked = previous.condition(ConditionType::Preflight);
     assessments.extend(preflight::preflight(stage, checked));
     assessments.extend(deployment::rolled_back(stage, observed.live));

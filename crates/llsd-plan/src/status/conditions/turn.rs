@@ -3,37 +3,36 @@
 use super::super::messages::counted;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::Assessment;
-use crate::resource::Key;
-use crate::rollout::wave::Waiting;
+use crate::rollout::wave::{KnownServers, Waiting};
 
-/// More servers than these are counted, not named.
-const NAMED: usize = 3;
+/// How a server is changed now all the same.
+const APPLY: &str =
+    "`llsd rollout approve`, or a new value of llamastack.io/approve, applies it now";
 
-/// `namespace` is that of the resource: of others, its users learn no names.
-pub(super) fn waits(waiting: &Waiting, namespace: &str) -> Assessment {
+pub(super) fn waits(waiting: &Waiting) -> Assessment {
     let message = if waiting.is_stopped() {
-        stopped(waiting, namespace)
+        stopped(waiting)
+    } else if waiting.is_ready {
+        in_line(waiting)
     } else {
-        in_line(waiting, namespace)
+        checked(waiting)
     };
     let reason = ConditionReason::WaitingForTurn;
     Assessment::new(ConditionType::UpdatePending, Truth::True, reason, message)
 }
 
-fn in_line(waiting: &Waiting, namespace: &str) -> String {
-    let Waiting { inputs, fleet, ahead, changing, .. } = waiting;
-    let changing = match changing.len() {
-        0 => String::new(),
-        _ => format!("; changing: {}", servers(changing, namespace)),
+fn in_line(waiting: &Waiting) -> String {
+    let Waiting { ahead, changing, .. } = waiting;
+    let changing = if changing.is_empty() {
+        String::new()
+    } else {
+        format!("; changing: {}", servers(changing))
     };
     format!(
-        "A change of {}, which other servers share, waits for its turn: the operator changes at most {} of {} at a \
-         time, and {} in a namespace. When this was written, {} ahead{changing}. `llsd rollout approve`, or a new \
-         value of llamastack.io/approve, applies it now",
-        inputs.join(", "),
-        fleet.allowed(),
-        counted(fleet.managed, "server"),
-        fleet.budget.per_namespace,
+        "A change of {}, which other servers share, waits for its turn: {}. When this was written, {} \
+         ahead{changing}. {APPLY}",
+        waiting.inputs.join(", "),
+        a_few(waiting),
         match ahead {
             1 => "1 server was".to_owned(),
             ahead => format!("{ahead} servers were"),
@@ -41,27 +40,42 @@ fn in_line(waiting: &Waiting, namespace: &str) -> String {
     )
 }
 
-fn stopped(waiting: &Waiting, namespace: &str) -> String {
+/// While its preflight goes on. Nothing of this changes meanwhile.
+fn checked(waiting: &Waiting) -> String {
     format!(
-        "{}: a change of {}, which other servers share, failed on {}. It reaches this server once fewer \
-         than {} have failed with it, or with another value: fix the cause, or use `llsd rollout retry` on those \
-         that failed. `llsd rollout approve`, or a new value of llamastack.io/approve, applies it now",
-        Waiting::STOPPED,
+        "A change of {}, which other servers share, is checked by its preflight, and then waits for its turn: {}",
         waiting.inputs.join(", "),
-        servers(&waiting.failed, namespace),
-        waiting.fleet.budget.stop_after_failures,
+        a_few(waiting),
     )
 }
 
-/// Those of the namespace by name, and how many there are in others.
-fn servers(keys: &[Key], namespace: &str) -> String {
-    let own: Vec<&Key> = keys.iter().filter(|key| *key.namespace == *namespace).collect();
-    let mut words: Vec<String> = own.iter().take(NAMED).map(|key| key.name.to_string()).collect();
-    match own.len().saturating_sub(NAMED) {
+fn a_few(Waiting { fleet, .. }: &Waiting) -> String {
+    format!(
+        "the operator changes at most {} of {} at a time, and {} in a namespace",
+        fleet.allowed(),
+        counted(fleet.managed, "server"),
+        fleet.budget.per_namespace,
+    )
+}
+
+fn stopped(waiting: &Waiting) -> String {
+    format!(
+        "{}: a change of {}, which other servers share, failed on {}. It reaches this server once fewer have failed \
+         with it, or with another value: fix the cause, then use `llsd rollout retry` on those that failed. {APPLY}",
+        Waiting::STOPPED,
+        waiting.inputs.join(", "),
+        servers(&waiting.failed),
+    )
+}
+
+/// Those of the resource's namespace by name, and how many there are in others.
+fn servers(known: &KnownServers) -> String {
+    let mut words: Vec<String> = known.here.iter().map(|key| key.name.to_string()).collect();
+    match known.more_here {
         0 => {}
         more => words.push(format!("{more} more in this namespace")),
     }
-    match keys.len() - own.len() {
+    match known.elsewhere {
         0 => {}
         1 => words.push("1 server in another namespace".to_owned()),
         others => words.push(format!("{others} servers in other namespaces")),
@@ -72,34 +86,44 @@ fn servers(keys: &[Key], namespace: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resource::Key;
     use crate::rollout::wave::{Budget, Fleet};
 
-    fn message(changing: &[(&str, &str)], failed: &[(&str, &str)]) -> String {
-        let keys = |of: &[(&str, &str)]| of.iter().map(|(ns, name)| Key::new(ns, name)).collect();
+    fn known(here: &[&str], more_here: usize, elsewhere: usize) -> KnownServers {
+        let here = here.iter().map(|name| Key::new("team", name)).collect();
+        KnownServers { here, more_here, elsewhere }
+    }
+
+    fn message(changing: KnownServers, failed: KnownServers, is_ready: bool) -> String {
         let waiting = Waiting {
             inputs: vec!["ca-bundle".to_owned()],
             fleet: Fleet { managed: 12, budget: Budget::default() },
             ahead: 1,
-            changing: keys(changing),
-            failed: keys(failed),
+            changing,
+            failed,
+            is_ready,
         };
-        match waits(&waiting, "team") {
+        match waits(&waiting) {
             Assessment::Current { message, .. } => message,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_server_that_waits_says_for_whom_and_names_none_of_other_namespaces() {
-        let said = message(&[("team", "llama"), ("secret-project", "mistral")], &[]);
+    fn a_server_that_waits_says_for_whom_and_what_to_do() {
+        let none = KnownServers::default;
+        let said = message(known(&["llama"], 0, 1), none(), true);
         assert!(said.contains("at most 2 of 12 servers at a time, and 1 in a namespace"), "{said}");
         assert!(
             said.contains("1 server was ahead; changing: llama, 1 server in another"),
             "{said}"
         );
-        assert!(!said.contains("secret") && !said.contains("mistral"), "{said}");
-        let said = message(&[], &[("team", "a"), ("team", "b"), ("team", "c"), ("team", "d")]);
+        let said = message(none(), known(&["a", "b", "c"], 1, 0), true);
         assert!(said.starts_with(Waiting::STOPPED), "{said}");
         assert!(said.contains("failed on a, b, c, 1 more in this namespace."), "{said}");
+        assert!(said.contains("llsd rollout retry"), "{said}");
+        let said = message(known(&["llama"], 0, 0), none(), false);
+        assert!(said.contains("is checked by its preflight"), "{said}");
+        assert!(!said.contains("ahead") && !said.contains("llama,"), "it stays as it is: {said}");
     }
 }

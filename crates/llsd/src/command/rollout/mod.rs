@@ -1,6 +1,7 @@
 //! `llsd rollout`: what is held back is applied, what failed is tried again, and how far a shared change is.
 
 mod approve;
+mod members;
 mod progress;
 mod retry;
 mod status;

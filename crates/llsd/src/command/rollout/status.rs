@@ -1,17 +1,12 @@
 //! `llsd rollout status`: how far a change of inputs is that several servers share.
 
 use clap::Args;
-use k8s_openapi::api::apps::v1::Deployment;
-use kube::Api;
-use kube::api::ListParams;
-use llsd_plan::live::LiveObject;
-use llsd_plan::objects::{ObjectKind, labels};
-use llsd_plan::resource::Resource;
+use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::wave::{Member, Waiting};
 use serde_json::Value;
 
-use crate::command::cluster::{self, Cluster, ClusterFlags, namespace_and_name};
-use crate::command::cluster_error::ClusterError;
+use super::members;
+use crate::command::cluster::{self, ClusterFlags, namespace_and_name};
 use crate::command::columns::{aligned, row};
 use crate::command::{Exit, Printout};
 
@@ -48,26 +43,14 @@ const STOPPED: &str = "stopped";
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     cluster::run(&arguments.place, async |cluster| {
         let resources = cluster.all(arguments.all_namespaces).await?;
-        let deployments = deployments(&cluster, arguments.all_namespaces).await?;
-        Ok(printout(&servers(&resources, &deployments)))
+        let members = members::of_cluster(&cluster, arguments.all_namespaces).await?;
+        Ok(printout(&servers(&resources, &members)))
     })
 }
 
-async fn deployments(cluster: &Cluster, everywhere: bool) -> Result<Vec<Value>, ClusterError> {
-    let api: Api<Deployment> = if everywhere {
-        Api::all(cluster.client.clone())
-    } else {
-        Api::namespaced(cluster.client.clone(), &cluster.namespace)
-    };
-    let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
-    let listed = api.list(&ListParams::default().labels(&ours)).await?;
-    let values = listed.items.into_iter().map(serde_json::to_value);
-    Ok(values.filter_map(Result::ok).collect())
-}
-
 /// Those that are changing first, then those that failed, then those that wait.
-fn servers(resources: &[Value], deployments: &[Value]) -> Vec<Server> {
-    let members = deployments.iter().filter_map(member);
+fn servers(resources: &[Value], members: &[(Key, Member)]) -> Vec<Server> {
+    let members = members.iter().map(|(key, member)| server(key, member));
     let mut servers: Vec<Server> = members.chain(resources.iter().filter_map(waiting)).collect();
     servers.sort_by_cached_key(|Server { namespace, name, state, .. }| {
         let place = [CHANGING, FAILED, WAITING, STOPPED].iter().position(|known| known == state);
@@ -76,20 +59,18 @@ fn servers(resources: &[Value], deployments: &[Value]) -> Vec<Server> {
     servers
 }
 
-fn member(deployment: &Value) -> Option<Server> {
-    let (key, live) = LiveObject::parse(ObjectKind::Deployment, deployment)?;
-    let member = Member::from_deployment(live.deployment()?)?;
+fn server(key: &Key, member: &Member) -> Server {
     let inputs = member.wave.inputs.iter().map(|input| {
         let name = input.rsplit_once('=').map_or(input.as_str(), |(name, _)| name);
         // Those of a namespace's objects begin with it.
         name.strip_prefix(&format!("{}/", key.namespace)).unwrap_or(name).to_owned()
     });
-    Some(Server {
-        state: if member.has_failed { FAILED } else { CHANGING },
+    Server {
+        state: if member.has_failed() { FAILED } else { CHANGING },
         inputs: inputs.collect::<Vec<_>>().join(", "),
         namespace: key.namespace.to_string(),
         name: key.name.to_string(),
-    })
+    }
 }
 
 fn waiting(resource: &Value) -> Option<Server> {
@@ -118,34 +99,20 @@ fn printout(servers: &[Server]) -> Printout {
 
 #[cfg(test)]
 mod tests {
+    use llsd_plan::rollout::wave::{Stage, Wave};
     use serde_json::json;
 
     use super::*;
 
-    fn deployment(name: &str, available: i32, wave: &Value) -> Value {
-        json!({
-            "metadata": {
-                "name": name, "namespace": "team",
-                "annotations": {labels::WAVE: wave.to_string()},
-            },
-            "spec": {
-                "replicas": 1, "selector": {"matchLabels": {labels::INSTANCE: name}},
-            },
-            "status": {
-                "replicas": 1, "updatedReplicas": 1, "availableReplicas": available,
-                "conditions": [{
-                    "type": "Progressing", "status": if name == "b" { "False" } else { "True" },
-                    "reason": "ProgressDeadlineExceeded", "message": "late",
-                }],
-            },
-        })
+    fn member(name: &str, stage: Stage) -> (Key, Member) {
+        let inputs = ["ca-bundle=1", "team/secret:keys/token=2"].map(str::to_owned).to_vec();
+        (Key::new("team", name), Member { wave: Wave { inputs, ..Wave::default() }, stage })
     }
 
     #[test]
     fn servers_that_take_part_are_listed_by_their_state() {
-        let wave = json!({"inputs": ["ca-bundle=1", "team/secret:keys/token=2"]});
-        let deployments =
-            [deployment("b", 0, &wave), deployment("a", 0, &wave), deployment("done", 1, &wave)];
+        let failed = Stage::Failed { is_down: false };
+        let members = [member("b", failed), member("a", Stage::Changing)];
         let waits = json!({
             "metadata": {"name": "c", "namespace": "team"},
             "status": {"conditions": [{
@@ -154,7 +121,7 @@ mod tests {
             }]},
         });
         let rests = json!({"metadata": {"name": "done", "namespace": "team"}});
-        let shown = printout(&servers(&[waits, rests], &deployments));
+        let shown = printout(&servers(&[waits, rests], &members));
         let expected = "\
 NAMESPACE  NAME  STATE     INPUT
 team       a     changing  ca-bundle, secret:keys/token

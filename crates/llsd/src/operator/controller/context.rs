@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Client;
 use llsd_plan::resource::Key;
-use llsd_plan::rollout::wave::Fleet;
+use llsd_plan::rollout::wave::{Candidate, Fleet, Waiting, WaveProgress};
 use llsd_registry::credentials::ProviderPlugins;
 
 use crate::operator::api_clock::{ApiClock, ApiServer};
@@ -157,12 +158,30 @@ impl Context {
         Fleet { managed: self.cache.resources(), budget: self.configuration.get().config.rollout }
     }
 
-    /// A reconcile of a resource ended, whatever came of it: others that wait for their turn may have it now.
-    pub(super) fn reconcile_ended(&self, key: &Key) {
+    /// Gives a server its turn in a change of shared inputs, or says why it has to wait.
+    pub(super) fn ask_for_turn(&self, candidate: &Candidate) -> Result<(), Box<Waiting>> {
+        self.shared_changes.ask(&self.cache, candidate, self.fleet(), self.now())
+    }
+
+    /// How far changes of shared inputs are.
+    pub(super) fn shared_progress(&self) -> WaveProgress {
+        self.shared_changes.progress(&self.cache, self.fleet(), self.now())
+    }
+
+    /// A reconcile of a resource ended, whatever came of it: others that wait for their turn may have it now. How
+    /// soon it is to be looked at again, as its own turn ends then without an event.
+    pub(super) fn reconcile_ended(&self, key: &Key) -> Option<Duration> {
+        let now = self.now();
         let Consequences { woken, event } =
-            self.shared_changes.ended(&self.cache, key, || self.fleet());
+            self.shared_changes.ended(&self.cache, key, self.fleet(), now);
         self.wake(&woken);
         self.events.publish_on_config_map(event.into_iter().collect());
+        let rest = self.cache.member_changes_in(key, now)?;
+        Some(Duration::from_secs(rest.unsigned_abs()))
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.now().as_second()
     }
 
     /// Forgets all notes on a resource that is gone. Whoever worked on it while it went may have

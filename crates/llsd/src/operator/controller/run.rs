@@ -105,8 +105,8 @@ async fn work(context: &Context, key: &Key) {
     traces::ended(&span, result.name(), has_failed);
     drop(span);
     context.release_slot(key);
-    context.reconcile_ended(key);
-    context.queue.done(key, next);
+    let look = context.reconcile_ended(key);
+    context.queue.done(key, next.at_latest_after(look));
     context.metrics.reconciled(result, begun.elapsed().as_secs_f64());
 }
 
@@ -159,6 +159,6 @@ async fn count(context: &Context) -> Infallible {
         context.metrics.resources(context.cache.phases());
         context.metrics.conditions(context.cache.conditions());
         context.metrics.held(&context.cache.held());
-        context.metrics.shared_changes(context.shared_changes.progress(&context.cache));
+        context.metrics.shared_changes(context.shared_progress());
     }
 }

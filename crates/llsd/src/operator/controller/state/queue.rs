@@ -26,6 +26,19 @@ pub enum Next {
     Retry,
 }
 
+impl Next {
+    /// The same, but not later than after this time, if there is one. What is tried again is soon enough.
+    #[must_use]
+    pub fn at_latest_after(self, latest: Option<Duration>) -> Self {
+        match (self, latest) {
+            (Self::Rest, Some(latest)) => Self::After(latest),
+            (Self::After(delay), Some(latest)) => Self::After(delay.min(latest)),
+            (Self::Await(delay), Some(latest)) => Self::Await(delay.min(latest)),
+            (next, _) => next,
+        }
+    }
+}
+
 const RETRY: Backoff =
     Backoff { first: Duration::from_millis(500), longest: Duration::from_mins(1) };
 
@@ -195,6 +208,18 @@ mod tests {
 
     async fn nothing_due(queue: &Queue) -> bool {
         tokio::time::timeout(Duration::from_millis(1), queue.next()).await.is_err()
+    }
+
+    #[test]
+    fn a_look_is_not_later_than_it_is_asked_for() {
+        let seconds = Duration::from_secs;
+        let at_latest = |next: Next| next.at_latest_after(Some(seconds(60)));
+        assert_eq!(at_latest(Next::Rest), Next::After(seconds(60)));
+        assert_eq!(at_latest(Next::After(seconds(300))), Next::After(seconds(60)));
+        assert_eq!(at_latest(Next::After(seconds(10))), Next::After(seconds(10)));
+        assert_eq!(at_latest(Next::Await(seconds(300))), Next::Await(seconds(60)));
+        assert_eq!(at_latest(Next::Retry), Next::Retry);
+        assert_eq!(Next::Rest.at_latest_after(None), Next::Rest);
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! Changes of inputs that several servers share: who of them may change now. Decided in
 //! [`llsd_plan::rollout::wave`]; here is what the cache knows of the servers, and one lock for all workers.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use llsd_plan::resource::Key;
 use llsd_plan::rollout::wave::{Candidate, Fleet, Waiting, WaveProgress, Waves};
@@ -24,37 +24,46 @@ pub struct Consequences {
 
 impl SharedChanges {
     /// Gives a server its turn, or says why it has to wait.
-    pub fn ask(&self, cache: &Cache, candidate: Candidate, fleet: Fleet) -> Result<(), Waiting> {
-        let mut waves = self.lock();
-        // Until then no server has asked, and what the Deployments say is all that there is to know.
-        waves.get_or_insert_with(|| Waves::of_members(cache.members())).ask(candidate, fleet)
+    pub fn ask(
+        &self,
+        cache: &Cache,
+        candidate: &Candidate,
+        fleet: Fleet,
+        now: i64,
+    ) -> Result<(), Box<Waiting>> {
+        self.with(cache, fleet, now, |waves| {
+            waves.set_member(&candidate.key, cache.member(&candidate.key, now));
+            waves.ask(candidate)
+        })
     }
 
     /// A reconcile of a server ended; what follows for others.
-    pub fn ended(&self, cache: &Cache, key: &Key, fleet: impl FnOnce() -> Fleet) -> Consequences {
-        let mut waves = self.lock();
-        let Some(waves) = waves.as_mut() else { return Consequences::default() };
-        waves.ended(key, cache.member(key));
-        let fleet = fleet();
-        let (before, now) = waves.course(fleet);
-        let waiting = waves.waiting();
-        let woken = if waiting > 0 { waves.to_wake(fleet) } else { Vec::new() };
-        let event =
-            (before != now).then(|| course_event(before, now, progress(cache, waiting), fleet));
-        Consequences { woken, event: event.flatten() }
+    pub fn ended(&self, cache: &Cache, key: &Key, fleet: Fleet, now: i64) -> Consequences {
+        self.with(cache, fleet, now, |waves| {
+            waves.ended(key, cache.member(key, now));
+            let woken = waves.take_woken();
+            let (before, now) = waves.course();
+            let event = (before != now).then(|| course_event(before, now, waves.progress(), fleet));
+            Consequences { woken, event: event.flatten() }
+        })
     }
 
     /// How far all of them are.
-    pub fn progress(&self, cache: &Cache) -> WaveProgress {
-        progress(cache, self.lock().as_ref().map_or(0, Waves::waiting))
+    pub fn progress(&self, cache: &Cache, fleet: Fleet, now: i64) -> WaveProgress {
+        self.with(cache, fleet, now, |waves| waves.progress())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Waves>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// At first what the Deployments say is all that there is to know: no server has asked yet.
+    fn with<T>(
+        &self,
+        cache: &Cache,
+        fleet: Fleet,
+        now: i64,
+        act: impl FnOnce(&mut Waves) -> T,
+    ) -> T {
+        let mut waves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waves = waves.get_or_insert_with(|| Waves::of_members(cache.members(now), fleet));
+        waves.set_fleet(fleet);
+        act(waves)
     }
-}
-
-fn progress(cache: &Cache, waiting: usize) -> WaveProgress {
-    let members = cache.members();
-    WaveProgress::of_members(members.iter().map(|(_, member)| member), waiting)
 }

@@ -19,28 +19,37 @@ pub fn take(
 ) -> Turn {
     let live = state.counterpart(planned);
     let key = &resource.key;
-    let is_used_by_others = |source: &Source| context.cache.is_named_by_another(key, source);
     let has_cluster_bundle = context.bundles.is_in(&key.namespace);
+    let is_used_by_others = |source: &Source| is_used_by_others(context, resource, source);
     let change =
         shared_change(resource, planned, live, has_cluster_bundle, is_used_by_others, state.now);
     let preflight = state.preflight.as_ref();
     match change {
         SharedChange::None => Turn::NotNeeded,
-        SharedChange::Joins(wave) | SharedChange::Asks(wave, _)
-            if preflight.is_some_and(|it| is_held(it, &wave)) =>
-        {
+        SharedChange::Joins(wave) if preflight.is_some_and(|it| is_held(it, &wave)) => {
             Turn::NotNeeded
         }
-        SharedChange::Joins(wave) => Turn::Taken(wave),
+        SharedChange::Joins(wave) => Turn::Joined(wave),
         SharedChange::Asks(wave, inputs) => {
-            let neighbours = context.cache.count_in(&key.namespace);
-            let asking = Candidate { key: key.clone(), wave: wave.clone(), inputs, neighbours };
-            match context.shared_changes.ask(&context.cache, asking, context.fleet()) {
-                Ok(()) => Turn::Taken(wave),
-                Err(waiting) => Turn::Waiting(Box::new(waiting)),
+            let is_ready = !preflight.is_some_and(|it| is_held(it, &wave));
+            if !is_ready && preflight.is_some_and(Preflight::is_refused) {
+                return Turn::NotNeeded;
+            }
+            let (key, neighbours) = (key.clone(), context.cache.count_in(&key.namespace));
+            let asking = Candidate { key, wave, inputs, neighbours, is_ready };
+            match context.ask_for_turn(&asking) {
+                Ok(()) => Turn::Taken(asking.wave),
+                Err(waiting) => Turn::Waiting(waiting),
             }
         }
     }
+}
+
+/// Whether another resource names an object, too. `llsd diff` does not know all resources, but the operator does: where
+/// it says that a change waits for its turn, others share what changes.
+fn is_used_by_others(context: &Context, resource: &Resource, source: &Source) -> bool {
+    let is_told = || !context.settings.is_operator && resource.turn_awaited().is_some();
+    context.cache.is_named_by_another(&resource.key, source) || is_told()
 }
 
 /// Whether the change reaches no pod now, as its preflight goes on or has refused it. Values of Secrets do

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use llsd_api::v1alpha2::Phase;
 use llsd_plan::fingerprint::Fingerprint;
-use llsd_plan::live::LiveObject;
+use llsd_plan::live::{DeploymentDetail, LiveObject};
 use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::preflight::JobsUnderWay;
@@ -34,6 +34,8 @@ struct CacheState {
     users: HashMap<Box<str>, HashSet<Key>>,
     /// ConfigMaps by resource, the other way round.
     used: HashMap<Key, Vec<Box<str>>>,
+    /// Resources of which is not known yet what they refer to now.
+    unknown: HashSet<Key>,
     /// How many Jobs of a resource have not ended, where any has not.
     jobs: JobsUnderWay,
     /// How often an owned object was forgotten.
@@ -54,6 +56,9 @@ impl Cache {
                 if state.resources.insert(key.clone(), Arc::new(packed)).is_none() {
                     *state.in_namespaces.entry(Arc::clone(&key.namespace)).or_default() += 1;
                 }
+                if news == ResourceNews::Asked {
+                    state.unknown.insert(key.clone());
+                }
                 news
             }
         }
@@ -61,6 +66,7 @@ impl Cache {
 
     pub fn remove_resource(&self, key: &Key) {
         let mut state = self.lock();
+        state.unknown.remove(key);
         if state.resources.remove(key).is_none() {
             return;
         }
@@ -104,15 +110,7 @@ impl Cache {
     /// Whether another resource names an object, too. Looked for when somebody asks, as that is rare: when an
     /// input has changed that could be shared.
     pub fn is_named_by_another(&self, key: &Key, source: &Source) -> bool {
-        let mut others: Vec<(Key, Arc<Packed>)> = Vec::new();
-        let state = self.lock();
-        for (other, packed) in state.resources.iter().filter(|(other, _)| *other != key) {
-            // Of another namespace than its own, a resource names ConfigMaps alone.
-            if source.kind != ObjectKind::Secret || *other.namespace == *source.namespace {
-                others.push((other.clone(), Arc::clone(packed)));
-            }
-        }
-        drop(state);
+        let others = self.lock().candidates(key, source);
         // Unpacked outside of the lock.
         others.iter().filter(|(_, packed)| packed.mentions(&source.name)).any(|(other, packed)| {
             let spec = Resource::parse(&packed.unpack()).spec;
@@ -120,16 +118,21 @@ impl Cache {
         })
     }
 
-    /// All servers that a change of shared inputs has reached, and that do not run with it yet.
-    pub fn members(&self) -> Vec<(Key, Member)> {
+    /// All servers that a change of shared inputs has reached, and that have not proven themselves with it yet.
+    pub fn members(&self, now: i64) -> Vec<(Key, Member)> {
         let state = self.lock();
-        let all = state.objects.iter();
-        all.filter_map(|(key, objects)| Some((key.clone(), member(objects)?))).collect()
+        let all = state.objects.keys();
+        all.filter_map(|key| Some((key.clone(), state.member(key, now)?))).collect()
     }
 
     /// The same of one.
-    pub fn member(&self, key: &Key) -> Option<Member> {
-        member(self.lock().objects.get(key)?)
+    pub fn member(&self, key: &Key, now: i64) -> Option<Member> {
+        self.lock().member(key, now)
+    }
+
+    /// In how many seconds that may be otherwise although nothing happens.
+    pub fn member_changes_in(&self, key: &Key, now: i64) -> Option<i64> {
+        Member::changes_in(self.lock().deployment(key)?, now)
     }
 
     /// How many resources are in each phase.
@@ -302,11 +305,36 @@ impl Cache {
     }
 }
 
-fn member(objects: &[LiveObject]) -> Option<Member> {
-    Member::from_deployment(objects.iter().find_map(LiveObject::deployment)?)
-}
-
 impl CacheState {
+    fn member(&self, key: &Key, now: i64) -> Option<Member> {
+        Member::from_deployment(self.deployment(key)?, now)
+    }
+
+    /// The Deployment of a resource. One whose resource is gone, or that goes itself, is nobody's.
+    fn deployment(&self, key: &Key) -> Option<&DeploymentDetail> {
+        let mut objects =
+            self.objects.get(key).filter(|_| self.resources.contains_key(key))?.iter();
+        objects.find(|live| !live.deleting && live.deployment().is_some())?.deployment()
+    }
+
+    /// The other resources that may name an object: of a Secret those of its namespace, of a ConfigMap those that
+    /// refer to it, and all of which is not known yet what they refer to.
+    fn candidates(&self, key: &Key, source: &Source) -> Vec<(Key, Arc<Packed>)> {
+        let found: Vec<&Key> = if source.kind == ObjectKind::Secret {
+            let from = self.resources.range(Key::of_namespace(&source.namespace)..);
+            let here = from.take_while(|(other, _)| *other.namespace == *source.namespace);
+            here.map(|(other, _)| other).collect()
+        } else {
+            let name = format!("{}/{}", source.namespace, source.name);
+            let users = self.users.get(name.as_str()).into_iter().flatten();
+            users.chain(&self.unknown).collect()
+        };
+        let others = found.into_iter().filter(|other| *other != key);
+        others
+            .filter_map(|other| Some((other.clone(), Arc::clone(self.resources.get(other)?))))
+            .collect()
+    }
+
     fn put_object(&mut self, key: Key, mut child: LiveObject) -> Option<Key> {
         let is_job = child.kind == ObjectKind::Job;
         let objects = self.objects.entry(key.clone()).or_default();
@@ -345,6 +373,7 @@ impl CacheState {
     }
 
     fn set_used(&mut self, key: &Key, config_maps: Vec<Box<str>>) {
+        self.unknown.remove(key);
         if self.used.get(key).is_some_and(|used| *used == config_maps) {
             return;
         }
@@ -397,6 +426,33 @@ mod tests {
         assert!(cache.live(&other).is_empty() && cache.shared("ns").is_empty());
         cache.put_object(kind, &copy("2"));
         assert_eq!(cache.remove_object(kind, &copy("3")), Some(Key::of_namespace("ns")));
+    }
+
+    #[test]
+    fn a_config_map_is_shared_if_another_resource_names_it_also_one_that_was_not_looked_at_yet() {
+        let cache = Cache::default();
+        let [own, other] = ["own", "other"].map(|name| Key::new("ns", name));
+        for (key, config) in [(&own, "one"), (&other, "common")] {
+            let resource = json!({
+                "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+                "metadata": {"name": *key.name, "namespace": "ns", "uid": *key.name},
+                "spec": {
+                    "distribution": {"name": "starter"},
+                    "overrideConfig": {"configMapName": config},
+                },
+            });
+            cache.put_resource(key, resource);
+        }
+        let source = |name: &str| Source {
+            kind: ObjectKind::ConfigMap,
+            namespace: "ns".to_owned(),
+            name: name.to_owned(),
+        };
+        let is_shared = |name: &str| cache.is_named_by_another(&own, &source(name));
+        assert!(is_shared("common"), "nobody has looked at the other one yet");
+        cache.set_used(&other, vec!["ns/common".into()]);
+        assert!(is_shared("common") && !is_shared("one"));
+        assert!(!cache.is_named_by_another(&other, &source("common")), "no other than itself");
     }
 
     #[test]
