@@ -14,6 +14,7 @@ use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Planning;
 use llsd_plan::resource::{Key, PAUSED, Resource};
 use llsd_plan::rollout;
+use llsd_plan::rollout::wave::Turn;
 use llsd_registry::credentials::ProviderPlugins;
 use llsd_settings::TextsInUse;
 use serde_json::Value;
@@ -130,8 +131,9 @@ impl Previewer {
                 }
             }
         };
+        let turn = std::mem::take(&mut progress.state.turn);
         let preflight = self.after_preflight(resource, &mut progress, &mut writer).await;
-        let turn = resource.turn_awaited().map(|_| waits_for_turn(&resource.key.name));
+        let turn = waits_for_turn(resource, &turn);
         let waiting = resource.paused.then(paused).into_iter().chain(preflight).chain(turn);
         let waiting = waiting.collect();
         let PipelineResult { gathered, mut planning, carried_out, .. } = progress;
@@ -221,12 +223,20 @@ fn paused() -> String {
     )
 }
 
-fn waits_for_turn(name: &str) -> String {
-    let deployment = names::deployment(name);
-    format!(
-        "Deployment {deployment} changes once it is its turn: an input that other servers share has changed, and \
-         the operator changes a few servers at a time; a change of the resource's own is not delayed"
-    )
+/// Only the operator knows whose turn it is; what was decided here is whether the change needs one.
+fn waits_for_turn(resource: &Resource, turn: &Turn) -> Option<String> {
+    let waits = match turn {
+        Turn::NotNeeded | Turn::Joined(_) => false,
+        Turn::Taken(_) => resource.turn_awaited().is_some(),
+        Turn::Waiting(_) => true,
+    };
+    let deployment = names::deployment(&resource.key.name);
+    waits.then(|| {
+        format!(
+            "Deployment {deployment} changes once it is its turn: an input that other servers share has changed, and \
+             the operator changes a few servers at a time; a change of the resource's own is not delayed"
+        )
+    })
 }
 
 fn settings(operator_namespace: &str) -> Settings {
