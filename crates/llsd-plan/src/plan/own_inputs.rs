@@ -28,6 +28,9 @@ pub(super) fn own_inputs(
     let config = config.and_then(|name| facts.config_maps.get(name));
     inputs.set(template_inputs::CONFIG, config.map(text).as_deref());
     inputs.set(template_inputs::VARIABLES, user_variables::hash(spec, facts).as_deref());
+    for (object, hash) in user_variables::hash_by_object(spec, facts) {
+        inputs.set_variables_of(&object, hash.as_deref());
+    }
     inputs.set(template_inputs::CA_BUNDLE, ca_bundle);
     for reference in references {
         let (name, key) = (&reference.secret.name, &reference.secret.key);

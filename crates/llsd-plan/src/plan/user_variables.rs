@@ -1,6 +1,8 @@
 //! What the user's own variables refer to, in `overrides.env` and `overrides.envFrom`: whether it is
 //! there, and a hash of it, by which pods are replaced when it changes.
 
+use std::collections::BTreeMap;
+
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
@@ -29,8 +31,26 @@ pub(super) fn check(
 
 /// A hash over everything that the variables are made from, as far as it is known.
 pub(super) fn hash(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Option<String> {
+    hash_of(&user_references(spec), facts)
+}
+
+/// The same of each object, such as `Secret/keys`.
+pub(super) fn hash_by_object(
+    spec: &LlamaStackDistributionSpec,
+    facts: &Facts,
+) -> BTreeMap<String, Option<String>> {
+    let mut objects: BTreeMap<String, Vec<Reference>> = BTreeMap::new();
+    for reference in user_references(spec) {
+        let object = format!("{}/{}", reference.kind.name(), reference.name);
+        objects.entry(object).or_default().push(reference);
+    }
+    let hashes = objects.into_iter();
+    hashes.map(|(object, references)| (object, hash_of(&references, facts))).collect()
+}
+
+fn hash_of(references: &[Reference], facts: &Facts) -> Option<String> {
     let mut lines: Vec<String> =
-        user_references(spec).iter().flat_map(|reference| contents(reference, facts)).collect();
+        references.iter().flat_map(|reference| contents(reference, facts)).collect();
     lines.sort();
     lines.dedup();
     (!lines.is_empty()).then(|| sha256::hex(&lines.concat()))
@@ -169,6 +189,19 @@ mod tests {
         let more = facts(|facts| facts["configMaps"]["many"]["data"]["z"] = json!("7"));
         assert_ne!(hash(&spec(false), &more).unwrap(), before, "a key that is new");
         assert_eq!(hash(&spec(false), &Facts::default()), None, "offline nothing is known");
+    }
+
+    #[test]
+    fn it_is_known_from_which_object_a_value_changed() {
+        let hashes = |facts: &Facts| hash_by_object(&spec(false), facts);
+        let before = hashes(&facts(|_| ()));
+        let objects: Vec<&str> = before.keys().map(String::as_str).collect();
+        assert_eq!(objects, ["ConfigMap/many", "ConfigMap/map", "Secret/all", "Secret/one"]);
+        let after =
+            hashes(&facts(|facts| facts["secrets"]["all"]["keys"]["x"]["hash"] = json!("n")));
+        let changed: Vec<&String> =
+            before.keys().filter(|object| before[*object] != after[*object]).collect();
+        assert_eq!(changed, ["Secret/all"]);
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub const CA_BUNDLE: &str = "ca-bundle";
 pub const REFRESH: &str = "refresh";
 pub const APPROVE: &str = "approve";
 pub const RETRY: &str = "retry";
+/// What the parts for the single objects among them begin with. They only tell which of them changed; that some did,
+/// [`VARIABLES`] tells, also where operators recorded nothing else.
+const VARIABLES_OF: &str = "env:";
 /// Asks for another template than the planned one, and so is no change of what is planned.
 pub const ROLLBACK_TO: &str = "rollback-to";
 
@@ -58,6 +61,27 @@ impl Inputs {
         // With its name, so that nobody sees that two secrets are the same.
         let part = format!("{SECRET}{name}/{key}");
         self.set(&part, Some(&format!("{part}\n{hash}")));
+    }
+
+    /// Notes what the user's own variables take from one object, such as `Secret/keys`.
+    pub fn set_variables_of(&mut self, object: &str, content: Option<&str>) {
+        let part = format!("{VARIABLES_OF}{object}");
+        // With its name, so that nobody sees that two objects are the same.
+        let content = content.map(|content| format!("{part}\n{content}"));
+        self.set(&part, content.as_deref());
+    }
+
+    /// The objects from which the user's own variables are others than were recorded, each as `Secret/keys`, with
+    /// its part. None where that is not known of all of them.
+    pub fn changed_variables<'a>(&'a self, recorded: &Self) -> Vec<(&'a str, &'a str)> {
+        let parts = || self.0.iter().filter(|(part, _)| part.starts_with(VARIABLES_OF));
+        if !parts().all(|(part, _)| recorded.0.contains_key(part)) {
+            return Vec::new();
+        }
+        let changed = parts().filter(|(part, now)| recorded.0.get(*part) != Some(*now));
+        changed
+            .filter_map(|(part, _)| Some((part.strip_prefix(VARIABLES_OF)?, part.as_str())))
+            .collect()
     }
 
     /// What is noted of a part.
@@ -183,6 +207,7 @@ impl Inputs {
             let asks_nothing = ASKING.contains(&part.as_str()) && *now == NONE;
             let is_asked = match part.as_str() {
                 ROLLBACK_TO | KEY => false,
+                part if part.starts_with(VARIABLES_OF) => false,
                 SPEC => !has_pods,
                 _ => true,
             };
@@ -197,7 +222,7 @@ impl Inputs {
 
 /// Whether a part is a hash that the operator's key made.
 fn is_keyed(part: &str) -> bool {
-    part.starts_with(SECRET) || part == VARIABLES
+    part.starts_with(SECRET) || part == VARIABLES || part.starts_with(VARIABLES_OF)
 }
 
 /// Whether a part is the content of something that pods read when they start and nobody wrote into the
@@ -271,6 +296,25 @@ mod tests {
         assert!(!record("2", "other").differ_from(&record("1", "old")));
         let before = inputs(&[(KEY, Some("1")), (SPEC, Some("b"))]);
         assert_eq!(record("2", "").changes(&before).collect::<Vec<_>>(), [SPEC]);
+    }
+
+    #[test]
+    fn which_object_of_the_variables_changed_is_told_where_all_are_on_record() {
+        let record = |objects: &[(&str, &str)]| {
+            let all: String = objects.iter().map(|(_, content)| *content).collect();
+            let mut inputs = inputs(&[(VARIABLES, Some(all.as_str()))]);
+            for (object, content) in objects {
+                inputs.set_variables_of(object, Some(content));
+            }
+            Inputs::parse(&inputs.text())
+        };
+        let before = record(&[("Secret/a", "1"), ("ConfigMap/b", "1")]);
+        let after = record(&[("Secret/a", "2"), ("ConfigMap/b", "1")]);
+        assert_eq!(after.changes(&before).collect::<Vec<_>>(), [VARIABLES], "each change once");
+        assert_eq!(after.changed_variables(&before), [("Secret/a", "env:Secret/a")]);
+        let unknown = inputs(&[(VARIABLES, Some("11"))]);
+        assert!(after.changed_variables(&unknown).is_empty());
+        assert!(!before.differ_from(&unknown), "an operator that records more restarts nothing");
     }
 
     #[test]

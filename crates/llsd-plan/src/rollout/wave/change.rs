@@ -1,11 +1,11 @@
 //! Whether what changes of a server comes from inputs that it shares with others, and so may have to wait.
 
 use super::record::{Member, Wave};
-use super::sources::{Source, is_shared};
+use super::sources::{Source, is_shared, of_variables};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{PlannedObject, labels};
 use crate::resource::Resource;
-use crate::resource::template_inputs::{CA_BUNDLE, IMAGE, Inputs, is_word, told};
+use crate::resource::template_inputs::{CA_BUNDLE, IMAGE, Inputs, VARIABLES, is_word, told};
 
 /// What a planned Deployment changes of shared inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,16 +41,25 @@ pub fn shared_change(
         return SharedChange::None;
     }
     let namespace = &*resource.key.namespace;
-    let (shared, own): (Vec<&str>, Vec<&str>) = changes
-        .into_iter()
-        .partition(|part| is_shared(part, spec, namespace, has_cluster_bundle, &is_used_by_others));
+    let variables = planned.changed_variables(&recorded);
+    let of_variables: Vec<Source> =
+        variables.iter().filter_map(|(object, _)| of_variables(object, namespace)).collect();
+    let (shared, own): (Vec<&str>, Vec<&str>) = changes.into_iter().partition(|part| {
+        let is_used = &is_used_by_others;
+        is_shared(part, spec, namespace, &of_variables, has_cluster_bundle, is_used)
+    });
     // Whatever becomes of the server then does not tell of the shared change. Of an adopted Deployment any change
     // of the spec takes the template over.
     let is_edited = !own.iter().all(|part| is_word(part)) || live.adopted && !live.is_for(resource);
     if shared.is_empty() || is_edited {
         return SharedChange::None;
     }
-    let inputs = shared.iter().filter_map(|part| Some(named(part, planned.get(part)?, namespace)));
+    // Servers with other variables beside have that object's value in common.
+    let parts = shared.iter().flat_map(|part| match *part {
+        VARIABLES if !variables.is_empty() => variables.iter().map(|(_, part)| *part).collect(),
+        part => vec![part],
+    });
+    let inputs = parts.filter_map(|part| Some(named(part, planned.get(part)?, namespace)));
     let wave = Wave { inputs: inputs.collect(), ..Wave::default() };
     let has_place = |member: &Member| member.is_changing() || member.is_down();
     match Member::from_deployment(live, now).filter(has_place) {

@@ -23,12 +23,22 @@ pub fn names_source(spec: &LlamaStackDistributionSpec, namespace: &str, source: 
     })
 }
 
-/// Whether an input comes from something that other resources use, too. `is_used_by_others` says that of an
-/// object, `has_cluster_bundle` that the cluster gives certificate authorities to the namespace.
+/// An object that variables are made from, as a record of inputs names it: `Secret/keys`.
+pub(super) fn of_variables(object: &str, namespace: &str) -> Option<Source> {
+    let (kind, name) = object.split_once('/')?;
+    let kinds = [ObjectKind::Secret, ObjectKind::ConfigMap];
+    let kind = kinds.into_iter().find(|known| known.name() == kind)?;
+    Some(Source { kind, namespace: namespace.to_owned(), name: name.to_owned() })
+}
+
+/// Whether an input comes from something that other resources use, too. `variables` are the objects whose values
+/// for the user's own variables changed, where that is known; `is_used_by_others` says of an object whether others
+/// use it, `has_cluster_bundle` that the cluster gives certificate authorities to the namespace.
 pub(super) fn is_shared(
     part: &str,
     spec: &LlamaStackDistributionSpec,
     namespace: &str,
+    variables: &[Source],
     has_cluster_bundle: bool,
     is_used_by_others: impl Fn(&Source) -> bool,
 ) -> bool {
@@ -46,8 +56,9 @@ pub(super) fn is_shared(
                 || bundles.any(|it| it.name == OPENSHIFT_AI_BUNDLE || is_used_by_others(&it))
         }
         CONFIG => of_purpose(|it| it == Purpose::OverrideConfig).any(|it| is_used_by_others(&it)),
+        // One of this resource alone must not wait.
+        VARIABLES if !variables.is_empty() => variables.iter().all(is_used_by_others),
         VARIABLES => {
-            // Which of the objects changed is not known, and one of this resource alone must not wait.
             let mut objects = of_purpose(is_variable).peekable();
             objects.peek().is_some() && objects.all(|it| is_used_by_others(&it))
         }
@@ -121,7 +132,8 @@ mod tests {
                 names.contains(&format!("{}/{}", source.namespace, source.name).as_str())
             }
         };
-        let shared = |part: &str, spec, cluster, used| is_shared(part, spec, "team", cluster, used);
+        let shared =
+            |part: &str, spec, cluster, used| is_shared(part, spec, "team", &[], cluster, used);
         assert!(shared("image", &one, false, others_use(&[])));
         assert!(shared("ca-bundle", &one, false, others_use(&["trust/roots"])));
         assert!(!shared("ca-bundle", &one, false, others_use(&["team/roots"])));
@@ -134,6 +146,14 @@ mod tests {
         assert!(shared("env", &one, false, others_use(&["team/common"])));
         let both = spec_with(&["common", "own"]);
         assert!(!shared("env", &both, false, others_use(&["team/common"])), "its own may be new");
+        let after_change_of = |objects: &[&str]| {
+            let objects: Vec<Source> =
+                objects.iter().filter_map(|object| of_variables(object, "team")).collect();
+            is_shared("env", &both, "team", &objects, false, others_use(&["team/common"]))
+        };
+        assert!(after_change_of(&["Secret/common"]), "its own is as it was");
+        assert!(!after_change_of(&["Secret/common", "Secret/own"]));
+        assert!(!after_change_of(&["Secret/own"]));
         let none = spec_with(&[]);
         assert!(!shared("env", &none, false, others_use(&["team/common"])));
     }
