@@ -1,6 +1,7 @@
 //! As many servers as the largest clusters have.
 
-use std::time::{Duration, Instant};
+use std::fs::read_to_string;
+use std::time::Duration;
 
 use super::*;
 
@@ -12,9 +13,15 @@ const IN_EACH: usize = WAITERS / NAMESPACES;
 /// It takes a tenth of this, and minutes where work grows with the square of the servers.
 const SOON: Duration = Duration::from_secs(5);
 
+/// How long this thread has worked. Other work of the machine does not count.
+fn worked() -> Option<Duration> {
+    let told = read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+}
+
 #[test]
 fn a_reconcile_costs_as_little_among_thousands_of_servers_as_among_a_few() {
-    let begun = Instant::now();
+    let begun = worked();
     let key = |n: usize, name: &str| Key::new(&format!("ns{}", n % NAMESPACES), name);
     let changing: Vec<Key> = (0..MEMBERS).map(|n| key(n, "first")).collect();
     let members = changing.iter().map(|key| (key.clone(), member("image=1", CHANGING)));
@@ -47,5 +54,6 @@ fn a_reconcile_costs_as_little_among_thousands_of_servers_as_among_a_few() {
         waves.ended(key, None);
     }
     assert!(waves.take_woken().is_empty());
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    let Some((before, now)) = begun.zip(worked()) else { return };
+    assert!(now - before < SOON, "{:?}", now - before);
 }
