@@ -425,33 +425,6 @@ mod tests {
     }
 
     #[test]
-    fn a_config_map_is_shared_if_another_resource_names_it_also_one_that_was_not_looked_at_yet() {
-        let cache = Cache::default();
-        let [own, other] = ["own", "other"].map(|name| Key::new("ns", name));
-        for (key, config) in [(&own, "one"), (&other, "common")] {
-            let resource = json!({
-                "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
-                "metadata": {"name": *key.name, "namespace": "ns", "uid": *key.name},
-                "spec": {
-                    "distribution": {"name": "starter"},
-                    "overrideConfig": {"configMapName": config},
-                },
-            });
-            cache.put_resource(key, resource);
-        }
-        let source = |name: &str| Source {
-            kind: ObjectKind::ConfigMap,
-            namespace: "ns".to_owned(),
-            name: name.to_owned(),
-        };
-        let is_shared = |name: &str| cache.is_named_by_another(&own, &source(name));
-        assert!(is_shared("common"), "nobody has looked at the other one yet");
-        cache.set_used(&other, vec!["ns/common".into()]);
-        assert!(is_shared("common") && !is_shared("one"));
-        assert!(!cache.is_named_by_another(&other, &source("common")), "no other than itself");
-    }
-
-    #[test]
     fn an_answer_that_is_older_than_the_end_of_its_object_brings_nothing_back() {
         let cache = Cache::default();
         let key = Key::new("ns", "llama");
