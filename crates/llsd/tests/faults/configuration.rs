@@ -24,6 +24,9 @@ fn mirrored(tag: &str) -> String {
     format!("mirror.invalid/starter:{tag}")
 }
 
+/// Servers with one image need not wait for each other.
+const ALL_AT_ONCE: &str = "maxUnavailableServers: 100%";
+
 fn overriding(tag: &str) -> String {
     format!("starter: {}\n", mirrored(tag))
 }
@@ -130,11 +133,14 @@ async fn a_broken_key_keeps_its_last_good_value_also_over_restarts_and_when_all_
     assert_eq!(at(&operator, &name).running("demo").await, before, "nothing of it moved a server");
 
     // A valid edit is a change of the resources that it names; an empty or absent key means its default.
-    operator.configure(json!({"image-overrides": overriding("2"), "featureFlags": ""})).await;
+    let data = json!({
+        "image-overrides": overriding("2"), "featureFlags": "", "rollout": ALL_AT_ONCE,
+    });
+    operator.configure(data).await;
     until_image(&at(&operator, &name), &mirrored("2")).await;
     until_figure(&operator, "image-overrides", 0.0).await;
     at(&operator, &name).until_gone("NetworkPolicy", POLICY).await;
-    operator.configure(json!({"featureFlags": ""})).await;
+    operator.configure(json!({"featureFlags": "", "rollout": ALL_AT_ONCE})).await;
     until_image(&at(&operator, &name), "docker.io/llamastack/distribution-starter").await;
 
     // At rest nothing of this is written, also not by an operator that starts again.
