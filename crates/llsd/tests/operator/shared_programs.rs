@@ -252,9 +252,9 @@ async fn an_earlier_copy_that_a_held_server_mounts_is_made_again_also_while_noth
     namespace.until("ConfigMap", name_of(&copy), "has its label", is_labelled).await;
 
     let mut refused = spec();
-    refused["providers"]["inference"]["provider"] = json!("no-such-provider");
+    refused["resources"]["models"] = json!([{"name": "a", "provider": "nobody"}]);
     namespace.distribution("llama", refused).await;
-    namespace.until_condition("llama", "Ready", "False", "ConfigGenerationFailed").await;
+    namespace.until_condition("llama", "ConfigGenerated", "False", "ConfigGenerationFailed").await;
     made_again().await;
 }
 

@@ -5,42 +5,42 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::budget::Fleet;
-use super::order::Place;
+use super::order::WavePlace;
 use super::record::{Member, share_an_input};
 use super::servers::{KnownServers, Servers};
 use crate::resource::Key;
 
 /// The waiting servers of one or more namespaces.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct WaveLine {
     inputs: Arc<[String]>,
     /// Those that failed with one of these values, and of them those of which no pod serves.
     failed: Servers,
     down: Servers,
-    groups: HashMap<Arc<str>, Group>,
+    groups: HashMap<Arc<str>, NamespaceLine>,
     /// The first of each namespace in which one may go.
-    heads: BTreeMap<Place, Key>,
+    heads: BTreeMap<WavePlace, Key>,
     /// In how many namespaces the change is stopped.
     stopped: usize,
 }
 
 /// Those of one namespace.
 #[derive(Clone, Debug, Default)]
-struct Group {
-    ready: BTreeMap<Place, Key>,
+struct NamespaceLine {
+    ready: BTreeMap<WavePlace, Key>,
     /// Those whose change is checked first.
     in_preflight: BTreeSet<Key>,
-    head: Option<Place>,
+    head: Option<WavePlace>,
     is_stopped: bool,
 }
 
-impl Group {
+impl NamespaceLine {
     fn keys(&self) -> impl Iterator<Item = &Key> {
         self.ready.values().chain(&self.in_preflight)
     }
 }
 
-impl Line {
+impl WaveLine {
     pub(super) fn new(inputs: Arc<[String]>) -> Self {
         Self {
             inputs,
@@ -64,7 +64,7 @@ impl Line {
         set(&mut self.down, failed.is_some_and(Member::is_down));
     }
 
-    pub(super) fn join(&mut self, key: &Key, place: Place, is_ready: bool) {
+    pub(super) fn join(&mut self, key: &Key, place: WavePlace, is_ready: bool) {
         let group = self.groups.entry(Arc::clone(&key.namespace)).or_default();
         if is_ready {
             group.ready.insert(place, key.clone());
@@ -73,7 +73,7 @@ impl Line {
         }
     }
 
-    pub(super) fn leave(&mut self, key: &Key, place: Place) {
+    pub(super) fn leave(&mut self, key: &Key, place: WavePlace) {
         if let Some(group) = self.groups.get_mut(&key.namespace) {
             group.ready.remove(&place);
             group.in_preflight.remove(key);
@@ -94,7 +94,7 @@ impl Line {
     }
 
     /// The first that may go, as far as its namespace has room.
-    pub(super) fn first(&self) -> Option<(Place, &Key)> {
+    pub(super) fn first(&self) -> Option<(WavePlace, &Key)> {
         self.heads.first_key_value().map(|(place, key)| (*place, key))
     }
 

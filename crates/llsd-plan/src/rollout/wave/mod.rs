@@ -15,7 +15,7 @@ mod waves;
 
 pub use budget::{Budget, Fleet, Share};
 pub use change::{SharedChange, shared_change};
-pub use record::{Member, Stage, Wave};
+pub use record::{Member, MemberStage, Wave};
 pub use servers::KnownServers;
 pub use sources::{Source, names_source};
 pub use turn::Turn;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Where a server stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct WavePlace {
     /// How many servers its namespace has: where few are, little is at stake.
     pub(super) neighbours: usize,
     /// Grows with each that joins.
@@ -16,13 +16,13 @@ pub(super) struct Place {
 pub(super) struct Order(BTreeMap<usize, VecDeque<u64>>);
 
 impl Order {
-    pub(super) fn insert(&mut self, place: Place) {
+    pub(super) fn insert(&mut self, place: WavePlace) {
         let joined = self.0.entry(place.neighbours).or_default();
         let at = joined.partition_point(|other| *other < place.joined);
         joined.insert(at, place.joined);
     }
 
-    pub(super) fn remove(&mut self, place: Place) {
+    pub(super) fn remove(&mut self, place: WavePlace) {
         let Some(joined) = self.0.get_mut(&place.neighbours) else { return };
         if let Ok(at) = joined.binary_search(&place.joined) {
             joined.remove(at);
@@ -33,7 +33,7 @@ impl Order {
     }
 
     /// How many places come before this one.
-    pub(super) fn ahead_of(&self, place: Place) -> usize {
+    pub(super) fn ahead_of(&self, place: WavePlace) -> usize {
         let smaller: usize = self.0.range(..place.neighbours).map(|(_, joined)| joined.len()).sum();
         let alike = self.0.get(&place.neighbours);
         let earlier = alike.map(|it| it.partition_point(|other| *other < place.joined));
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_place_knows_how_many_come_before_it() {
-        let place = |neighbours, joined| Place { neighbours, joined };
+        let place = |neighbours, joined| WavePlace { neighbours, joined };
         let mut order = Order::default();
         for taken in [place(2, 1), place(1, 2), place(2, 4), place(2, 3)] {
             order.insert(taken);

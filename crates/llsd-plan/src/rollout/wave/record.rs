@@ -31,12 +31,12 @@ pub struct Wave {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub wave: Wave,
-    pub stage: Stage,
+    pub stage: MemberStage,
 }
 
 /// How far a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum MemberStage {
     /// Its pods are being replaced, or were a moment ago.
     Changing,
     Failed {
@@ -46,7 +46,7 @@ pub enum Stage {
 }
 
 /// The same of a server that may have no part in it any more.
-enum Progress {
+enum MemberProgress {
     UnderWay,
     /// Its rollout is complete, and in so many seconds it is known whether it is good.
     Settles(i64),
@@ -84,38 +84,40 @@ impl Wave {
         told.or_else(|| deployment.state.has_its_pods().then_some(self.at))
     }
 
-    fn progress(&self, deployment: &DeploymentDetail, now: i64) -> Progress {
+    fn progress(&self, deployment: &DeploymentDetail, now: i64) -> MemberProgress {
         let DeploymentDetail { state, available_since, unavailable_since, deadline, .. } =
             deployment;
         if state.wanted == 0 {
-            return Progress::Over;
+            return MemberProgress::Over;
         }
         if self.failed {
-            return Progress::Failed;
+            return MemberProgress::Failed;
         }
         if !self.is_rolled_out_by(deployment) {
-            return Progress::Over;
+            return MemberProgress::Over;
         }
         if !state.is_observed() {
-            return Progress::UnderWay;
+            return MemberProgress::UnderWay;
         }
         if state.stuck.is_some() {
-            return Progress::Failed;
+            return MemberProgress::Failed;
         }
-        let Some(completed) = self.completed_at(deployment) else { return Progress::UnderWay };
+        let Some(completed) = self.completed_at(deployment) else {
+            return MemberProgress::UnderWay;
+        };
         let is_down = state.available == 0;
         let Some(since) = unavailable_since.or_else(|| is_down.then_some(now)) else {
             let begun = available_since.map_or(completed, |since| since.max(completed));
             let rest = begun + GOOD_AFTER - now;
-            return if rest > 0 { Progress::Settles(rest) } else { Progress::Over };
+            return if rest > 0 { MemberProgress::Settles(rest) } else { MemberProgress::Over };
         };
         // What breaks down right after its rollout was complete is of its making; later it has other reasons.
         if since - completed >= GOOD_AFTER {
-            return Progress::Over;
+            return MemberProgress::Over;
         }
         // Where some pods serve, the others may be those that an autoscaler has just asked for.
         let rest = since + deadline - now;
-        if is_down || rest <= 0 { Progress::Failed } else { Progress::Settles(rest) }
+        if is_down || rest <= 0 { MemberProgress::Failed } else { MemberProgress::Settles(rest) }
     }
 
     pub(super) fn text(&self) -> String {
@@ -132,9 +134,11 @@ impl Member {
     pub fn from_deployment(deployment: &DeploymentDetail, now: i64) -> Option<Self> {
         let wave = Wave::parse(deployment.wave.as_deref()?);
         let stage = match wave.progress(deployment, now) {
-            Progress::UnderWay | Progress::Settles(_) => Stage::Changing,
-            Progress::Failed => Stage::Failed { is_down: deployment.state.available == 0 },
-            Progress::Over => return None,
+            MemberProgress::UnderWay | MemberProgress::Settles(_) => MemberStage::Changing,
+            MemberProgress::Failed => {
+                MemberStage::Failed { is_down: deployment.state.available == 0 }
+            }
+            MemberProgress::Over => return None,
         };
         Some(Self { wave, stage })
     }
@@ -143,13 +147,13 @@ impl Member {
     pub fn changes_in(deployment: &DeploymentDetail, now: i64) -> Option<i64> {
         let wave = Wave::parse(deployment.wave.as_deref()?);
         match wave.progress(deployment, now) {
-            Progress::Settles(rest) => Some(rest),
-            Progress::UnderWay | Progress::Failed | Progress::Over => None,
+            MemberProgress::Settles(rest) => Some(rest),
+            MemberProgress::UnderWay | MemberProgress::Failed | MemberProgress::Over => None,
         }
     }
 
     pub fn is_changing(&self) -> bool {
-        self.stage == Stage::Changing
+        self.stage == MemberStage::Changing
     }
 
     pub fn has_failed(&self) -> bool {
@@ -158,7 +162,7 @@ impl Member {
 
     /// Whether it failed, and no pod of it serves.
     pub fn is_down(&self) -> bool {
-        self.stage == Stage::Failed { is_down: true }
+        self.stage == MemberStage::Failed { is_down: true }
     }
 }
 
@@ -172,9 +176,9 @@ mod tests {
     use super::*;
     use crate::live::DeploymentState;
 
-    const CHANGING: Option<Stage> = Some(Stage::Changing);
-    const DOWN: Option<Stage> = Some(Stage::Failed { is_down: true });
-    const SERVES: Option<Stage> = Some(Stage::Failed { is_down: false });
+    const CHANGING: Option<MemberStage> = Some(MemberStage::Changing);
+    const DOWN: Option<MemberStage> = Some(MemberStage::Failed { is_down: true });
+    const SERVES: Option<MemberStage> = Some(MemberStage::Failed { is_down: false });
 
     fn wave() -> Wave {
         Wave { inputs: vec!["ca-bundle=11".to_owned()], ..Wave::default() }
@@ -201,7 +205,7 @@ mod tests {
         DeploymentDetail { wave: Some(wave.text().into()), ..live.clone() }
     }
 
-    fn stage(deployment: &DeploymentDetail, now: i64) -> Option<Stage> {
+    fn stage(deployment: &DeploymentDetail, now: i64) -> Option<MemberStage> {
         Member::from_deployment(deployment, now).map(|member| member.stage)
     }
 

@@ -89,7 +89,7 @@ fn has_failed_in_wave(resource: &Value, members: &[(Key, Member)]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use llsd_plan::rollout::wave::{Stage, Wave};
+    use llsd_plan::rollout::wave::{MemberStage, Wave};
     use serde_json::json;
 
     use super::*;
@@ -98,7 +98,10 @@ mod tests {
     fn a_server_that_failed_with_a_shared_change_is_tried_again_whatever_its_conditions_say() {
         let member =
             |name: &str, stage| (Key::new("team", name), Member { wave: Wave::default(), stage });
-        let members = [member("a", Stage::Failed { is_down: false }), member("b", Stage::Changing)];
+        let members = [
+            member("a", MemberStage::Failed { is_down: false }),
+            member("b", MemberStage::Changing),
+        ];
         let has_failed = |namespace: &str, name: &str| {
             let resource = json!({"metadata": {"name": name, "namespace": namespace}});
             has_failed_in_wave(&resource, &members)

@@ -99,20 +99,20 @@ fn printout(servers: &[Server]) -> Printout {
 
 #[cfg(test)]
 mod tests {
-    use llsd_plan::rollout::wave::{Stage, Wave};
+    use llsd_plan::rollout::wave::{MemberStage, Wave};
     use serde_json::json;
 
     use super::*;
 
-    fn member(name: &str, stage: Stage) -> (Key, Member) {
+    fn member(name: &str, stage: MemberStage) -> (Key, Member) {
         let inputs = ["ca-bundle=1", "team/secret:keys/token=2"].map(str::to_owned).to_vec();
         (Key::new("team", name), Member { wave: Wave { inputs, ..Wave::default() }, stage })
     }
 
     #[test]
     fn servers_that_take_part_are_listed_by_their_state() {
-        let failed = Stage::Failed { is_down: false };
-        let members = vec![member("b", failed), member("a", Stage::Changing)];
+        let failed = MemberStage::Failed { is_down: false };
+        let members = vec![member("b", failed), member("a", MemberStage::Changing)];
         let waits = json!({
             "metadata": {"name": "c", "namespace": "team"},
             "status": {"conditions": [{

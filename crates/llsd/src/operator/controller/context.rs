@@ -23,7 +23,7 @@ use crate::operator::controller::secrets::hash_key::{self, HashKey};
 use crate::operator::controller::servers::{ServerProbe, Servers};
 use crate::operator::controller::state::{
     Bundles, Cache, Consequences, CurrentConfiguration, ImageKeys, Memory, Part, PreflightSlots,
-    Programs, Queue, Rights, ServedKinds, Settings, SharedChanges, Synced,
+    Queue, Rights, ServedKinds, Settings, SharedChanges, StartPrograms, Synced,
 };
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
@@ -40,7 +40,7 @@ pub struct Context {
     pub(super) secrets: Secrets,
     pub(super) memory: Memory,
     pub(super) preflight_slots: PreflightSlots,
-    pub(super) programs: Programs,
+    pub(super) programs: StartPrograms,
     pub(super) shared_changes: SharedChanges,
     pub(super) configuration: CurrentConfiguration,
     pub(super) pull_credentials: Arc<PullCredentials>,
@@ -107,7 +107,7 @@ impl Context {
             secrets: Secrets::new(key, settings.secret_refresh, rights.clone()),
             memory: Memory::default(),
             preflight_slots: PreflightSlots::new(settings.preflight_jobs),
-            programs: Programs::default(),
+            programs: StartPrograms::default(),
             shared_changes: SharedChanges::default(),
             configuration: CurrentConfiguration::default(),
             pull_credentials: Arc::new(PullCredentials::new(plugins)),

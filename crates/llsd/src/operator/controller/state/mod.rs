@@ -25,7 +25,7 @@ pub use cache::{Cache, ResourceNews};
 pub use configuration::{Configuration, CurrentConfiguration, ImageKeys};
 pub use memory::{KillCause, Memory};
 pub use preflight_slots::PreflightSlots;
-pub use programs::Programs;
+pub use programs::StartPrograms;
 pub use queue::{Next, Queue};
 pub use rights::{Denials, Rights};
 pub use scope::{Part, Scope};

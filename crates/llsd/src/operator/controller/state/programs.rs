@@ -11,7 +11,7 @@ use serde_json::Value;
 const MOST: usize = 8;
 
 #[derive(Debug, Default)]
-pub struct Programs(Mutex<Vec<Program>>);
+pub struct StartPrograms(Mutex<Vec<Program>>);
 
 #[derive(Debug)]
 struct Program {
@@ -19,7 +19,7 @@ struct Program {
     data: Value,
 }
 
-impl Programs {
+impl StartPrograms {
     /// Keeps what a ConfigMap holds, if it is a copy of other programs than this operator's. Where there are too many,
     /// one goes that no server mounts.
     pub fn learn(&self, config_map: &Value, is_mounted: impl Fn(&str) -> bool) {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_was_seen_in_one_namespace_can_be_made_in_another() {
-        let (programs, earlier) = (Programs::default(), copy("earlier"));
+        let (programs, earlier) = (StartPrograms::default(), copy("earlier"));
         assert!(programs.remade("other", name(&earlier)).is_none());
         programs.learn(&earlier, |_| true);
         let again = programs.remade("other", name(&earlier)).unwrap();
@@ -96,13 +96,13 @@ mod tests {
 
     #[test]
     fn this_operators_own_can_always_be_made() {
-        let own = Programs::default().remade("ns", start_program::name()).unwrap();
+        let own = StartPrograms::default().remade("ns", start_program::name()).unwrap();
         assert!(start_program::is_intact(&own.json));
     }
 
     #[test]
     fn what_is_not_intact_is_not_kept() {
-        let (programs, mut theirs) = (Programs::default(), copy("earlier"));
+        let (programs, mut theirs) = (StartPrograms::default(), copy("earlier"));
         theirs["data"]["json.py"] = json!("theirs");
         programs.learn(&theirs, |_| true);
         assert!(programs.remade("ns", name(&theirs)).is_none());
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn there_are_never_many_and_those_that_servers_mount_stay() {
-        let (programs, mounted) = (Programs::default(), copy("mounted"));
+        let (programs, mounted) = (StartPrograms::default(), copy("mounted"));
         let is_mounted = |of: &str| of == name(&mounted);
         programs.learn(&mounted, is_mounted);
         let others: Vec<Value> = (0..20).map(|index| copy(&index.to_string())).collect();
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(programs.lock().len(), MOST);
         assert!(programs.remade("ns", name(&mounted)).is_some());
         assert!(programs.remade("ns", name(&others[19])).is_some(), "the newest one");
-        let full = Programs::default();
+        let full = StartPrograms::default();
         for copy in &others {
             full.learn(copy, |_| true);
         }

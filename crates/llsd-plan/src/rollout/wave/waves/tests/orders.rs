@@ -77,7 +77,7 @@ impl Simulation {
         !self.done[at] && self.state[at].is_none()
     }
 
-    fn stage(&self, at: usize) -> Option<Stage> {
+    fn stage(&self, at: usize) -> Option<MemberStage> {
         self.state[at].as_ref().map(|member| member.stage)
     }
 
@@ -99,7 +99,7 @@ impl Simulation {
         self.waves.ended(&key, self.state[at].clone());
     }
 
-    fn becomes(&mut self, at: usize, stage: Option<Stage>) {
+    fn becomes(&mut self, at: usize, stage: Option<MemberStage>) {
         self.done[at] = stage.is_none();
         self.state[at] = stage.map(|stage| member(&self.input(at), stage));
         self.reconcile(at, true, true);
@@ -227,7 +227,7 @@ proptest! {
                 prop_assert_eq!(is_stopped, simulation.is_stopped(at), "{}", at);
             }
             let mut lines = simulation.waves.lines.values();
-            let is_any = lines.any(Line::is_stopped_somewhere);
+            let is_any = lines.any(WaveLine::is_stopped_somewhere);
             prop_assert_eq!(simulation.waves.course().1 == Course::Stopped, is_any);
         }
     }

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::budget::Fleet;
-use super::line::Line;
-use super::order::{Order, Place};
+use super::line::WaveLine;
+use super::order::{Order, WavePlace};
 use super::record::{Member, Wave};
 use super::servers::{KnownServers, Servers};
 use crate::resource::Key;
@@ -24,12 +24,12 @@ pub struct Waves {
     /// Those that may change, and whose Deployments do not say so yet.
     granted: HashMap<Key, Grant>,
     /// Those that are changing now, or are about to. One that failed is none of them: where its place counts, its
-    /// [`Line`] knows that.
+    /// [`WaveLine`] knows that.
     changing: Servers,
     waiters: HashMap<Key, Waiter>,
     order: Order,
     /// Those that wait, by the new values of their inputs.
-    lines: BTreeMap<Arc<[String]>, Line>,
+    lines: BTreeMap<Arc<[String]>, WaveLine>,
     /// Those whose reconcile has asked.
     asked: HashSet<Key>,
     joined: u64,
@@ -76,7 +76,7 @@ struct Grant {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Waiter {
     inputs: Arc<[String]>,
-    place: Place,
+    place: WavePlace,
     is_ready: bool,
 }
 
@@ -229,7 +229,7 @@ impl Waves {
     }
 
     fn course_now(&self) -> Course {
-        if self.lines.values().any(Line::is_stopped_somewhere) {
+        if self.lines.values().any(WaveLine::is_stopped_somewhere) {
             Course::Stopped
         } else if self.waiters.is_empty() && self.changing.len() == 0 {
             Course::Idle
@@ -242,7 +242,7 @@ impl Waves {
         let Candidate { key, neighbours, is_ready, .. } = candidate;
         let known = self.waiters.get(key);
         let joined = known.map(|waiter| waiter.place.joined).or(joined).unwrap_or(self.joined + 1);
-        let place = Place { neighbours: *neighbours, joined };
+        let place = WavePlace { neighbours: *neighbours, joined };
         let waiter = Waiter { inputs: Arc::clone(inputs), place, is_ready: *is_ready };
         if known == Some(&waiter) {
             return;
@@ -265,7 +265,7 @@ impl Waves {
             line.leave(key, waiter.place);
         }
         self.settle(&key.namespace);
-        if self.lines.get(&waiter.inputs).is_some_and(Line::is_empty) {
+        if self.lines.get(&waiter.inputs).is_some_and(WaveLine::is_empty) {
             self.lines.remove(&waiter.inputs);
         }
         Some(waiter)
@@ -288,7 +288,7 @@ impl Waves {
         // One that failed with the same value and does not serve keeps its place against these; for others it is
         // down for reasons that are none of theirs.
         let lines = self.lines.values().filter(|line| line.down() < free);
-        lines.filter_map(Line::first).min().map(|(_, key)| key.clone())
+        lines.filter_map(WaveLine::first).min().map(|(_, key)| key.clone())
     }
 
     fn give_back(&mut self, key: &Key) -> Option<Grant> {
@@ -341,15 +341,15 @@ fn new_line(
     inputs: &Arc<[String]>,
     failed: &BTreeSet<Key>,
     members: &HashMap<Key, Member>,
-) -> Line {
-    let mut line = Line::new(Arc::clone(inputs));
+) -> WaveLine {
+    let mut line = WaveLine::new(Arc::clone(inputs));
     for (key, member) in failed.iter().filter_map(|key| members.get_key_value(key)) {
         line.see(key, Some(member));
     }
     line
 }
 
-fn settle_all(line: &mut Line, changing: &Servers, fleet: Fleet) -> Vec<Key> {
+fn settle_all(line: &mut WaveLine, changing: &Servers, fleet: Fleet) -> Vec<Key> {
     let mut news = Vec::new();
     for namespace in line.namespaces() {
         news.extend(line.settle(&namespace, changing.in_namespace(&namespace), fleet));

@@ -6,12 +6,12 @@ mod orders;
 use std::slice::from_ref;
 
 use super::super::budget::{Budget, Share};
-use super::super::record::Stage;
+use super::super::record::MemberStage;
 use super::*;
 
-const CHANGING: Stage = Stage::Changing;
-const DOWN: Stage = Stage::Failed { is_down: true };
-const SERVES: Stage = Stage::Failed { is_down: false };
+const CHANGING: MemberStage = MemberStage::Changing;
+const DOWN: MemberStage = MemberStage::Failed { is_down: true };
+const SERVES: MemberStage = MemberStage::Failed { is_down: false };
 
 fn wave(input: &str) -> Wave {
     Wave { inputs: vec![input.to_owned()], ..Wave::default() }
@@ -22,7 +22,7 @@ fn candidate(key: &Key, input: &str, neighbours: usize) -> Candidate {
     Candidate { key: key.clone(), wave, inputs, neighbours, is_ready: true }
 }
 
-fn member(input: &str, stage: Stage) -> Member {
+fn member(input: &str, stage: MemberStage) -> Member {
     Member { wave: wave(input), stage }
 }
 
