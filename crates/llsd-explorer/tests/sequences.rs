@@ -208,6 +208,14 @@ fn a_return_by_hand_to_pods_with_an_old_value_starts_them_again() {
 }
 
 #[test]
+fn a_return_by_hand_to_pods_with_an_old_value_starts_them_again_also_with_another_key() {
+    let denied = [Step::Quota, Step::Rotate(0), Step::LoseKey, Step::RollBack, Step::Quota];
+    assert_eq!(run(&denied), Ok(()));
+    let refused = [Step::Edit(Mood::Refused), Step::Rotate(0), Step::Tick, Step::Tick];
+    assert_eq!(run(&[&refused[..], &[Step::LoseKey, Step::RollBack]].concat()), Ok(()));
+}
+
+#[test]
 fn a_change_that_failed_without_a_preflight_has_one_before_it_is_rolled_out_again() {
     let failed = [Step::Quota, Step::Edit(Mood::Refused), Step::Settle];
     assert_eq!(run(&[&failed[..], &[Step::Refresh, Step::Quota]].concat()), Ok(()));

@@ -180,6 +180,22 @@ impl Inputs {
         self.with_part_of(KEY, now)
     }
 
+    /// A record of an earlier state, which the key of `current` made too, for comparisons with the key of `now`: what
+    /// is the same in both is as it is now. Other values keep their hashes, which the new key makes of no value.
+    #[must_use]
+    pub fn rekeyed_like(mut self, current: &Self, now: &Self) -> Self {
+        if now.key().is_none() || self.key() == now.key() || self.key() != current.key() {
+            return self;
+        }
+        let parts = self.0.iter().filter(|(part, _)| is_keyed(part) && now.0.contains_key(*part));
+        let same = parts.filter(|(part, hash)| current.0.get(*part) == Some(*hash));
+        let same: Vec<String> = same.map(|(part, _)| part.clone()).collect();
+        for part in same {
+            self = self.with_part_of(&part, now);
+        }
+        self.with_part_of(KEY, now)
+    }
+
     /// As an annotation has it.
     pub fn text(&self) -> String {
         let parts: Vec<String> =
@@ -296,6 +312,24 @@ mod tests {
         assert!(!record("2", "other").differ_from(&record("1", "old")));
         let before = inputs(&[(KEY, Some("1")), (SPEC, Some("b"))]);
         assert_eq!(record("2", "").changes(&before).collect::<Vec<_>>(), [SPEC]);
+    }
+
+    #[test]
+    fn with_another_key_what_changed_since_an_earlier_state_is_still_known() {
+        let record = |key: &str, values: [&str; 2]| {
+            let mut inputs = inputs(&[(KEY, Some(key)), (SPEC, Some("a"))]);
+            inputs.set_secret("same", "token", &format!("{key}-{}", values[0]));
+            inputs.set_secret("rotated", "token", &format!("{key}-{}", values[1]));
+            inputs
+        };
+        let (good, current) = (record("1", ["a", "old"]), record("1", ["a", "new"]));
+        let now = record("2", ["a", "new"]);
+        let rekeyed = good.clone().rekeyed_like(&current, &now);
+        assert_eq!(now.changes(&rekeyed).collect::<Vec<_>>(), ["secret:rotated/token"]);
+        let again = record("3", ["a", "new"]);
+        let rekeyed = rekeyed.rekeyed_like(&now, &again);
+        assert_eq!(again.changes(&rekeyed).collect::<Vec<_>>(), ["secret:rotated/token"]);
+        assert_eq!(good.clone().rekeyed_like(&now, &again), good, "nothing compares them");
     }
 
     #[test]

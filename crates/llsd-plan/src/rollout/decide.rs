@@ -324,10 +324,14 @@ impl<'a> Rollout<'a> {
             return false;
         };
         let good = live.filter(|live| live.last_good.as_deref() == Some(&back.to));
-        let made_from = good.and_then(|live| live.last_good_inputs.as_deref());
+        let recorded = &planned.json["metadata"]["annotations"];
+        let made_from = good.and_then(|live| {
+            let (good, current) = (live.last_good_inputs.as_deref(), live.inputs.as_deref());
+            records::good_inputs(good, current, recorded)
+        });
+        let (template, made_from) = (template.clone(), made_from.as_deref());
         let still_read = &running.still_read;
-        let template =
-            kept::with_new_values(template.clone(), &mut planned.json, still_read, made_from);
+        let template = kept::with_new_values(template, &mut planned.json, still_read, made_from);
         let needs = kept::needs(&json!({"spec": {"template": template}}));
         let cause = KeepCause::RolledBack(back.clone());
         self.kept = Some(KeptTemplate::of_template(cause, &planned.json, &template, needs));

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::action::Action;
-use super::difference;
 use super::rename::rename;
 use super::retention::{self, Names};
 use super::rollback::Return;
 use super::unchanged::has_its_inputs;
+use super::{difference, records};
 use crate::fingerprint;
 use crate::live::{LiveObject, read_part, reads};
 use crate::objects::{ObjectKind, PlannedObject, labels, names};
@@ -153,10 +153,15 @@ pub(super) fn until_later(
         .filter(|record| changed.is_empty() || !labels::OF_LAST_GOOD.contains(record))
         .collect();
     let (mut json, kept) = with_records(planned, live, template, cause, &records);
+    let annotations = &mut json["metadata"]["annotations"];
+    let good = annotations[labels::LAST_GOOD_INPUTS].as_str();
+    if let Some(good) = records::good_inputs(good, made_from, &planned["metadata"]["annotations"]) {
+        annotations[labels::LAST_GOOD_INPUTS] = good.into();
+    }
     if let Some(made_from) = made_from {
         let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
         let record = Inputs::parse(made_from).with_parts_of(&parts, &now).rekeyed(&now);
-        json["metadata"]["annotations"][labels::INPUTS] = record.text().into();
+        annotations[labels::INPUTS] = record.text().into();
     }
     Some((json, kept))
 }
