@@ -94,6 +94,14 @@ fn a_server_goes_back_although_more_pods_were_wanted_for_a_moment_before() {
 }
 
 #[test]
+fn what_never_ran_goes_back_also_if_kubernetes_does_not_see_the_return_in_between() {
+    let unproven = [Step::Edit(Mood::Broken), Step::Scale(0), Step::Settle, Step::RollBack];
+    let volume = Step::EditVolume(Volume::Delete);
+    let woken = [volume, Step::LeaveScale, Step::StallLeader, volume, Step::WakeStalled];
+    assert_eq!(run(&[&unproven[..], &woken].concat()), Ok(()));
+}
+
+#[test]
 fn another_key_of_the_operator_restarts_nothing() {
     assert_eq!(run(&[Step::LoseKey]), Ok(()));
 }

@@ -14,10 +14,13 @@ mod namespaces;
 mod operator_config;
 mod remarks;
 mod rollout;
+mod window;
 
 pub use in_use::{Broken, CheckedTexts, Instead, TextsInUse};
 pub use key::ConfigKey;
 pub use operator_config::OperatorConfig;
+pub use rollout::{CanaryLabel, RolloutSettings};
+pub use window::Window;
 
 #[cfg(test)]
 mod tests;

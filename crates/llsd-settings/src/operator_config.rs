@@ -8,10 +8,10 @@ use llsd_image::policy::ImagePolicy;
 use llsd_image::settings::{ConfigProblem, Problems};
 use llsd_plan::facts::{ExposureLimits, OperatorFacts, OverridesPolicy};
 use llsd_plan::releases::Distribution;
-use llsd_plan::rollout::wave::Budget;
 
 use super::key::ConfigKey;
 use super::remarks::{below, mapping};
+use super::rollout::RolloutSettings;
 use super::{domain, exposure, flags, images, namespaces, rollout};
 
 /// No ConfigMap holds more, but whoever makes up a review can send it.
@@ -37,7 +37,7 @@ pub struct OperatorConfig {
     /// Whether changes are checked before they are rolled out, where the resource does not say it.
     pub preflight: PreflightPolicy,
     /// How changes of inputs that several servers share reach them.
-    pub rollout: Budget,
+    pub rollout: RolloutSettings,
     /// Whether resources may set `workload.overrides`.
     pub overrides: OverridesPolicy,
     /// How servers may be exposed.
@@ -136,7 +136,7 @@ impl OperatorConfig {
             }
             ConfigKey::Rollout => {
                 let fields = mapping(name, text, remarks);
-                self.rollout = rollout::budget(&fields, remarks);
+                self.rollout = rollout::settings(&fields, remarks);
             }
             ConfigKey::Overrides => {
                 let choices =

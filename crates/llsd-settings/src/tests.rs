@@ -267,7 +267,7 @@ fn a_rollout_says_how_many_servers_may_change_at_a_time() {
     let (config, remarks) = parse(&[("rollout", all)], &[]);
     let expected =
         Budget { max_unavailable: Share::Number(2), per_namespace: 3, stop_after_failures: 4 };
-    assert_eq!((config.rollout, remarks), (expected, vec![]));
+    assert_eq!((config.rollout.budget, remarks), (expected, vec![]));
     for (text, expected, wrong) in [
         ("", default, &[][..]),
         ("maxUnavailableServers:", default, &[]),
@@ -283,9 +283,46 @@ fn a_rollout_says_how_many_servers_may_change_at_a_time() {
         ("{stopAfterFailures: no, maxSurge: 1}", default, &["maxSurge", "stopAfterFailures"]),
     ] {
         let (config, remarks) = parse(&[("rollout", text)], &[]);
-        assert_eq!(config.rollout, expected, "{text}");
+        assert_eq!(config.rollout.budget, expected, "{text}");
         let paths: Vec<&str> =
             remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
+        let wrong: Vec<String> = wrong.iter().map(|path| format!("rollout.{path}")).collect();
+        assert_eq!(paths, wrong, "{text}");
+    }
+}
+
+#[test]
+fn a_rollout_names_canaries_and_a_window() {
+    let given = "{canaries: stage=canary, window: {schedule: 0 22 * * 1-5, duration: 6h}}";
+    let (config, remarks) = parse(&[("rollout", given)], &[]);
+    let RolloutSettings { budget, canaries, window } = config.rollout;
+    assert_eq!((budget, remarks), (Budget::default(), vec![]));
+    assert_eq!(window, Window::parse("0 22 * * 1-5", 6 * 3600).ok());
+    let labels = |value: &str| {
+        [("stage".to_owned(), value.to_owned())].into_iter().collect::<BTreeMap<_, _>>()
+    };
+    let canaries = canaries.unwrap();
+    assert!(canaries.is_among(&labels("canary")) && !canaries.is_among(&labels("live")));
+    let (config, _) = parse(&[("rollout", "canaries: stage")], &[]);
+    assert!(config.rollout.canaries.unwrap().is_among(&labels("any")));
+
+    for (text, wrong) in [
+        ("canaries: [a]", &["canaries"][..]),
+        ("canaries: a b", &["canaries"]),
+        ("canaries: a=b=c", &["canaries"]),
+        ("canaries:", &[]),
+        ("window: 22:00", &["window"]),
+        ("window: {schedule: 0 22 * * *}", &["window.duration"]),
+        ("window: {schedule: 0 22 * * *, duration: 30}", &["window.duration"]),
+        ("window: {schedule: 0 22 * * *, duration: 1s}", &["window.duration"]),
+        ("window: {duration: 6h}", &["window.schedule"]),
+        ("window: {schedule: daily, duration: 6h, zone: UTC}", &["window.schedule", "window.zone"]),
+    ] {
+        let (config, remarks) = parse(&[("rollout", text)], &[]);
+        assert_eq!(config.rollout, RolloutSettings::default(), "{text}");
+        let mut paths: Vec<&str> =
+            remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
+        paths.sort_unstable();
         let wrong: Vec<String> = wrong.iter().map(|path| format!("rollout.{path}")).collect();
         assert_eq!(paths, wrong, "{text}");
     }

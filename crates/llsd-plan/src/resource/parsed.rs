@@ -52,6 +52,7 @@ pub struct Resource {
     /// By which a write to an older form of it is refused.
     pub version: Option<String>,
     pub generation: Option<i64>,
+    pub labels: BTreeMap<String, String>,
     /// The values of [`REFRESH`], [`APPROVE`], [`RETRY`] and [`ROLLBACK_TO`].
     refresh: Option<String>,
     approve: Option<String>,
@@ -83,6 +84,12 @@ struct Metadata {
     annotations: BTreeMap<String, String>,
 }
 
+/// Those that the API server takes.
+fn labels(json: &Value) -> BTreeMap<String, String> {
+    let labels = json["metadata"]["labels"].as_object().into_iter().flatten();
+    labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}
+
 impl Resource {
     pub fn parse(json: &Value) -> Self {
         let text = |field: &str| json["metadata"][field].as_str().map(str::to_owned);
@@ -99,6 +106,7 @@ impl Resource {
             uid: text("uid"),
             version: text("resourceVersion"),
             generation,
+            labels: labels(json),
             refresh: annotations.remove(REFRESH),
             approve: annotations.remove(APPROVE),
             retry: annotations.remove(RETRY),

@@ -78,7 +78,9 @@ pub(super) fn note_unproven(
             let never_complete = wanted == 0 && !was_complete(live, status);
             (live.unproven || never_complete) && !rollback::is_proven(live, now)
         }
-        None => wanted == 0,
+        // Kubernetes may not have seen the change before: if it has this template again, its rollout counts as
+        // complete, although it may have been so only while no pod was wanted.
+        None => wanted == 0 || live.is_some_and(|live| !live.state.is_observed()),
     };
     let value = if unproven { json!("true") } else { Value::Null };
     if let Some(annotations) = annotations.as_object_mut() {

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn each_turn_of_a_shared_change_is_told_once() {
-        let fleet = Fleet { managed: 12, budget: Budget::default() };
+        let fleet = Fleet { managed: 12, budget: Budget::default(), opens_at: None };
         let progress = WaveProgress { changing: 1, failed: 2, waiting: 7 };
         let told = |before, now| {
             let event = course_event(before, now, progress, fleet)?;

@@ -92,16 +92,19 @@ fn map_of_strings<'a>(
     Some(entries)
 }
 
-/// `NAME` or `PREFIX/NAME`.
 fn check_key(key: &str, path: &FieldPath, findings: &mut Findings) {
-    let well_formed = match key.split_once('/') {
-        Some((prefix, name)) => is_subdomain(prefix) && is_qualified_name(name),
-        None => is_qualified_name(key),
-    };
-    if !well_formed {
+    if !is_label_key(key) {
         let remedy = "use at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends, \
                       and before it a DNS name and `/` if you like: example.com/team";
         findings.problem(path, Reason::Invalid, "is not a valid key", remedy);
+    }
+}
+
+/// Whether the API server takes this for the key of a label or an annotation: `NAME` or `PREFIX/NAME`.
+pub fn is_label_key(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((prefix, name)) => is_subdomain(prefix) && is_qualified_name(name),
+        None => is_qualified_name(key),
     }
 }
 
@@ -109,7 +112,8 @@ fn is_qualified_name(name: &str) -> bool {
     !name.is_empty() && is_label_value(name)
 }
 
-fn is_label_value(value: &str) -> bool {
+/// Whether the API server takes this for the value of a label.
+pub fn is_label_value(value: &str) -> bool {
     let outer = |c: Option<char>| c.is_none_or(|c| c.is_ascii_alphanumeric());
     value.len() <= 63
         && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))

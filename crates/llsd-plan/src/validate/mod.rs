@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::problems::Findings;
 
 pub use limits::{DEEPEST, MOST_VALUES, too_deep, too_many};
-pub use metadata::METADATA;
+pub use metadata::{METADATA, is_label_key, is_label_value};
 pub(crate) use misspelt::warn_of_types;
 pub use v1alpha1::own_path as v1alpha1_path;
 pub(crate) use v1alpha2::validate_stored;

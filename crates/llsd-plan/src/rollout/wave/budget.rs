@@ -23,6 +23,8 @@ pub enum Share {
 pub struct Fleet {
     pub managed: usize,
     pub budget: Budget,
+    /// When the next window opens, in seconds, while none is open: nobody's turn begins before.
+    pub opens_at: Option<i64>,
 }
 
 impl Default for Budget {
@@ -57,7 +59,7 @@ mod tests {
     fn a_percentage_is_rounded_up_and_is_at_least_one_server() {
         let allowed = |share, managed| {
             let budget = Budget { max_unavailable: share, ..Budget::default() };
-            Fleet { managed, budget }.allowed()
+            Fleet { managed, budget, opens_at: None }.allowed()
         };
         for (managed, expected) in [(0, 1), (1, 1), (10, 1), (11, 2), (200, 20), (1001, 101)] {
             assert_eq!(allowed(Share::Percent(10), managed), expected, "{managed}");

@@ -14,9 +14,14 @@ use crate::resource::Key;
 #[derive(Clone, Debug)]
 pub(super) struct WaveLine {
     inputs: Arc<[String]>,
+    /// When the first joined, in seconds.
+    begun: i64,
     /// Those that failed with one of these values, and of them those of which no pod serves.
     failed: Servers,
     down: Servers,
+    /// Canaries that have not proven themselves with these values yet, and those that failed: nobody else goes on.
+    canaries: Servers,
+    failed_canaries: Servers,
     groups: HashMap<Arc<str>, NamespaceLine>,
     /// The first of each namespace in which one may go.
     heads: BTreeMap<WavePlace, Key>,
@@ -41,11 +46,14 @@ impl NamespaceLine {
 }
 
 impl WaveLine {
-    pub(super) fn new(inputs: Arc<[String]>) -> Self {
+    pub(super) fn new(inputs: Arc<[String]>, begun: i64) -> Self {
         Self {
             inputs,
+            begun,
             failed: Servers::default(),
             down: Servers::default(),
+            canaries: Servers::default(),
+            failed_canaries: Servers::default(),
             groups: HashMap::new(),
             heads: BTreeMap::new(),
             stopped: 0,
@@ -57,11 +65,26 @@ impl WaveLine {
         let failed = member.filter(|member| {
             member.has_failed() && share_an_input(&member.wave.inputs, &self.inputs)
         });
-        let set = |servers: &mut Servers, is_in: bool| {
-            if is_in { servers.insert(key) } else { servers.remove(key) }
-        };
-        set(&mut self.failed, failed.is_some());
-        set(&mut self.down, failed.is_some_and(Member::is_down));
+        self.failed.set(key, failed.is_some());
+        self.down.set(key, failed.is_some_and(Member::is_down));
+        self.failed_canaries.set(key, failed.is_some_and(|member| member.wave.canary));
+    }
+
+    /// Notes whether a server is a canary that others have to wait for. Says whether that changes who has to.
+    pub(super) fn await_canary(&mut self, key: &Key, is_awaited: bool) -> bool {
+        let were_awaited = self.awaits_canaries();
+        self.canaries.set(key, is_awaited);
+        self.awaits_canaries() != were_awaited
+    }
+
+    /// Whether all but canaries wait for these.
+    pub(super) fn awaits_canaries(&self) -> bool {
+        self.canaries.len() > 0
+    }
+
+    /// The canaries that a server of this namespace waits for.
+    pub(super) fn canaries_from(&self, namespace: &str) -> KnownServers {
+        self.canaries.seen_from(namespace)
     }
 
     pub(super) fn join(&mut self, key: &Key, place: WavePlace, is_ready: bool) {
@@ -78,6 +101,10 @@ impl WaveLine {
             group.ready.remove(&place);
             group.in_preflight.remove(key);
         }
+    }
+
+    pub(super) fn begun(&self) -> i64 {
+        self.begun
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -98,14 +125,23 @@ impl WaveLine {
         self.heads.first_key_value().map(|(place, key)| (*place, key))
     }
 
-    /// Whether it goes on nowhere: too many servers failed, or those that failed alone leave no place.
+    /// Whether it goes on nowhere: too many servers failed, or a canary, or those that failed alone leave no place,
+    /// also if that is none for a canary.
     pub(super) fn is_stopped(&self, fleet: Fleet) -> bool {
-        self.failed.len() >= fleet.budget.stop_after_failures || self.down.len() >= fleet.allowed()
+        self.failed.len() >= fleet.budget.stop_after_failures
+            || self.failed_canaries.len() > 0
+            || self.down.len() >= fleet.allowed()
+            || self.canaries.namespaces().any(|namespace| self.is_full(namespace, fleet))
+    }
+
+    /// Whether those that failed leave no place in a namespace.
+    fn is_full(&self, namespace: &str, fleet: Fleet) -> bool {
+        self.down.in_namespace(namespace) >= fleet.budget.per_namespace
     }
 
     /// The same in one namespace.
     pub(super) fn is_stopped_in(&self, namespace: &str, fleet: Fleet) -> bool {
-        self.is_stopped(fleet) || self.down.in_namespace(namespace) >= fleet.budget.per_namespace
+        self.is_stopped(fleet) || self.is_full(namespace, fleet)
     }
 
     /// Whether it does not go on in some namespace in which servers wait.
@@ -130,8 +166,10 @@ impl WaveLine {
         let is_stopped = self.is_stopped_in(namespace, fleet);
         let taken = changing + self.down.in_namespace(namespace);
         let may_go = !is_stopped && taken < fleet.budget.per_namespace;
+        let only_canaries = self.awaits_canaries();
         let Some(group) = self.groups.get_mut(namespace) else { return Vec::new() };
-        let head = group.ready.first_key_value().filter(|_| may_go);
+        let may_go = |place: &WavePlace| may_go && !(only_canaries && place.follows_canaries);
+        let head = group.ready.first_key_value().filter(|(place, _)| may_go(place));
         let head = head.map(|(place, key)| (*place, key.clone()));
         if let Some(before) = group.head.take() {
             self.heads.remove(&before);

@@ -19,6 +19,6 @@ pub use record::{Member, MemberStage, Wave};
 pub use servers::KnownServers;
 pub use sources::{Source, names_source};
 pub use turn::Turn;
-pub use waves::{Candidate, Course, Waiting, WaveProgress, Waves};
+pub use waves::{Candidate, Course, GATHERING, Waiting, WaveProgress, Waves};
 
 pub(super) use note::note;

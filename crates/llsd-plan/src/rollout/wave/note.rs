@@ -38,7 +38,7 @@ fn begun(wave: &Wave, planned: &Value, live: &DeploymentDetail, now: i64) -> Str
     let inputs = wave.inputs.clone();
     let template = planned[labels::TEMPLATE_HASH].as_str().map(str::to_owned);
     let revision = Some(live.revision).filter(|known| *known > 0 && live.state.is_observed());
-    Wave { inputs, at: now, template, revision, failed: false }.text()
+    Wave { inputs, at: now, template, revision, failed: false, canary: wave.canary }.text()
 }
 
 /// The record as it was, or what a failure or a change of the server's own makes of it.

@@ -25,6 +25,9 @@ pub struct Wave {
     /// pass as often as it starts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// The server is a canary: others wait until it runs well with the change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub canary: bool,
 }
 
 /// A server that a shared change has reached, and that has not proven itself with it yet.

@@ -43,6 +43,23 @@ impl Servers {
         was_there
     }
 
+    /// Has it be among them, or not.
+    pub(super) fn set(&mut self, key: &Key, is_among_them: bool) {
+        if is_among_them {
+            self.insert(key)
+        } else {
+            self.remove(key)
+        };
+    }
+
+    pub(super) fn namespaces(&self) -> impl Iterator<Item = &str> {
+        self.by_namespace.keys().map(|namespace| &**namespace)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Key> {
+        self.by_namespace.values().flatten()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.count
     }

@@ -1,5 +1,7 @@
 //! `UpdatePending` while a change of inputs that several servers share reaches other servers first.
 
+use k8s_openapi::jiff::Timestamp;
+
 use super::super::messages::counted;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::Assessment;
@@ -22,7 +24,12 @@ pub(super) fn waits(waiting: &Waiting) -> Assessment {
 }
 
 fn in_line(waiting: &Waiting) -> String {
-    let Waiting { ahead, changing, .. } = waiting;
+    let Waiting { ahead, changing, canaries, .. } = waiting;
+    let canaries = if canaries.is_empty() {
+        String::new()
+    } else {
+        format!("; canaries that have to run well first: {}", servers(canaries))
+    };
     let changing = if changing.is_empty() {
         String::new()
     } else {
@@ -30,7 +37,7 @@ fn in_line(waiting: &Waiting) -> String {
     };
     format!(
         "A change of {}, which other servers share, waits for its turn: {}. When this was written, {} \
-         ahead{changing}. {APPLY}",
+         ahead{changing}{canaries}. {APPLY}",
         waiting.inputs.join(", "),
         a_few(waiting),
         match ahead {
@@ -50,11 +57,14 @@ fn checked(waiting: &Waiting) -> String {
 }
 
 fn a_few(Waiting { fleet, .. }: &Waiting) -> String {
+    let opens_at = fleet.opens_at.and_then(|at| Timestamp::from_second(at).ok());
+    let window = opens_at.map(|at| format!(", in the next window, which opens at {at}"));
     format!(
-        "the operator changes at most {} of {} at a time, and {} in a namespace",
+        "the operator changes at most {} of {} at a time, and {} in a namespace{}",
         fleet.allowed(),
         counted(fleet.managed, "server"),
         fleet.budget.per_namespace,
+        window.unwrap_or_default(),
     )
 }
 
@@ -94,16 +104,24 @@ mod tests {
         KnownServers { here, more_here, elsewhere }
     }
 
-    fn message(changing: KnownServers, failed: KnownServers, is_ready: bool) -> String {
-        let waiting = Waiting {
+    fn waiting(changing: KnownServers, failed: KnownServers, is_ready: bool) -> Waiting {
+        Waiting {
             inputs: vec!["ca-bundle".to_owned()],
-            fleet: Fleet { managed: 12, budget: Budget::default() },
+            fleet: Fleet { managed: 12, budget: Budget::default(), opens_at: None },
             ahead: 1,
             changing,
             failed,
+            canaries: KnownServers::default(),
             is_ready,
-        };
-        match waits(&waiting) {
+        }
+    }
+
+    fn message(changing: KnownServers, failed: KnownServers, is_ready: bool) -> String {
+        said(&waiting(changing, failed, is_ready))
+    }
+
+    fn said(waiting: &Waiting) -> String {
+        match waits(waiting) {
             Assessment::Current { message, .. } => message,
             other => panic!("{other:?}"),
         }
@@ -125,5 +143,21 @@ mod tests {
         let said = message(known(&["llama"], 0, 0), none(), false);
         assert!(said.contains("is checked by its preflight"), "{said}");
         assert!(!said.contains("ahead") && !said.contains("llama,"), "it stays as it is: {said}");
+    }
+
+    #[test]
+    fn a_server_that_waits_is_told_of_canaries_and_of_the_next_window() {
+        let none = KnownServers::default;
+        let fleet = Fleet { managed: 12, budget: Budget::default(), opens_at: Some(0) };
+        let canaries = known(&["first"], 0, 0);
+        let waiting = Waiting { fleet, canaries, ..waiting(none(), none(), true) };
+        let told = said(&waiting);
+        assert!(
+            told.contains(
+                "and 1 in a namespace, in the next window, which opens at 1970-01-01T00:00:00Z."
+            ),
+            "{told}"
+        );
+        assert!(told.contains("canaries that have to run well first: first."), "{told}");
     }
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use kube::Client;
 use llsd_plan::objects::ObjectKind;
-use llsd_plan::resource::Key;
+use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::preflight::Urgency;
 use llsd_plan::rollout::wave::{Candidate, Fleet, Waiting, WaveProgress};
 use llsd_registry::credentials::ProviderPlugins;
+use llsd_settings::RolloutSettings;
 use serde_json::Value;
 
 use crate::operator::api_clock::{ApiClock, ApiServer};
@@ -108,7 +109,7 @@ impl Context {
             memory: Memory::default(),
             preflight_slots: PreflightSlots::new(settings.preflight_jobs),
             programs: StartPrograms::default(),
-            shared_changes: SharedChanges::default(),
+            shared_changes: SharedChanges::new(settings.is_operator),
             configuration: CurrentConfiguration::default(),
             pull_credentials: Arc::new(PullCredentials::new(plugins)),
             server_probe: ServerProbe::new(settings.server_url.clone())?,
@@ -182,7 +183,17 @@ impl Context {
 
     /// The servers that may change at a time because of inputs that they share.
     pub(super) fn fleet(&self) -> Fleet {
-        Fleet { managed: self.cache.resources(), budget: self.configuration.get().config.rollout }
+        let configuration = self.configuration.get();
+        let RolloutSettings { budget, window, .. } = &configuration.config.rollout;
+        let opens_at = window.as_ref().and_then(|window| window.opens_at(self.now()));
+        Fleet { managed: self.cache.resources(), budget: *budget, opens_at }
+    }
+
+    /// Whether changes of shared inputs reach this server before others.
+    pub(super) fn is_canary(&self, resource: &Resource) -> bool {
+        let configuration = self.configuration.get();
+        let canaries = configuration.config.rollout.canaries.as_ref();
+        canaries.is_some_and(|label| label.is_among(&resource.labels))
     }
 
     /// Gives a server its turn in a change of shared inputs, or says why it has to wait.
@@ -190,9 +201,11 @@ impl Context {
         self.shared_changes.ask(&self.cache, candidate, self.fleet(), self.now())
     }
 
-    /// How far changes of shared inputs are.
+    /// How far changes of shared inputs are. Those whose turn it is because time has passed are woken.
     pub(super) fn shared_progress(&self) -> WaveProgress {
-        self.shared_changes.progress(&self.cache, self.fleet(), self.now())
+        let (progress, woken) = self.shared_changes.progress(&self.cache, self.fleet(), self.now());
+        self.wake(&woken);
+        progress
     }
 
     /// A reconcile of a resource ended, whatever came of it: others that wait for their turn may have it now. How

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::budget::Fleet;
 use super::line::WaveLine;
 use super::order::{Order, WavePlace};
-use super::record::{Member, Wave};
+use super::record::{Member, Wave, share_an_input};
 use super::servers::{KnownServers, Servers};
 use crate::resource::Key;
 
@@ -33,6 +33,9 @@ pub struct Waves {
     /// Those whose reconcile has asked.
     asked: HashSet<Key>,
     joined: u64,
+    /// The time, in seconds, and for how long those that a change reaches gather before the first has its turn.
+    now: i64,
+    gathering: i64,
     /// Those that have to be reconciled: they may go now, or do not know yet that their wave was stopped, or
     /// continues.
     woken: BTreeSet<Key>,
@@ -69,6 +72,7 @@ struct Grant {
     inputs: Arc<[String]>,
     /// Its place in the line, should it have to wait again.
     joined: u64,
+    is_canary: bool,
     /// It knows.
     is_taken: bool,
 }
@@ -92,6 +96,8 @@ pub struct Waiting {
     pub changing: KnownServers,
     /// Those that failed, if that stops all others.
     pub failed: KnownServers,
+    /// Those that come first and that others wait for, if it is none of them.
+    pub canaries: KnownServers,
     /// Whether its change has been checked, or needs no check.
     pub is_ready: bool,
 }
@@ -114,9 +120,17 @@ impl Waiting {
     }
 }
 
+/// For so many seconds those gather that a change reaches, so that the right ones come first: the operator learns
+/// from one reconcile after the other whom it reaches.
+pub const GATHERING: i64 = 5;
+
 impl Waves {
-    /// As the Deployments of all servers tell it.
-    pub fn of_members(members: impl IntoIterator<Item = (Key, Member)>, fleet: Fleet) -> Self {
+    /// As the Deployments of all servers tell it. Those that a change reaches gather for so many seconds.
+    pub fn of_members(
+        members: impl IntoIterator<Item = (Key, Member)>,
+        fleet: Fleet,
+        gathering: i64,
+    ) -> Self {
         let mut waves = Self {
             fleet,
             members: HashMap::new(),
@@ -128,6 +142,8 @@ impl Waves {
             lines: BTreeMap::new(),
             asked: HashSet::new(),
             joined: 0,
+            now: 0,
+            gathering,
             woken: BTreeSet::new(),
             course: Course::Idle,
         };
@@ -142,13 +158,26 @@ impl Waves {
     /// Takes in how many servers there are, and what is allowed.
     pub fn set_fleet(&mut self, fleet: Fleet) {
         let before = std::mem::replace(&mut self.fleet, fleet);
-        if (before.allowed(), before.budget) == (fleet.allowed(), fleet.budget) {
+        if (before.allowed(), before.budget) != (fleet.allowed(), fleet.budget) {
+            self.settle_lines();
+        } else if before.opens_at.is_some() == fleet.opens_at.is_some() {
             return;
         }
-        for line in self.lines.values_mut() {
-            self.woken.extend(settle_all(line, &self.changing, fleet));
-        }
         self.grant();
+    }
+
+    fn settle_lines(&mut self) {
+        for line in self.lines.values_mut() {
+            self.woken.extend(settle_all(line, &self.changing, self.fleet));
+        }
+    }
+
+    /// Takes in what time it is.
+    pub fn set_time(&mut self, now: i64) {
+        if self.now != now {
+            self.now = now;
+            self.grant();
+        }
     }
 
     /// Gives a server its turn, or says why it has to wait.
@@ -242,7 +271,8 @@ impl Waves {
         let Candidate { key, neighbours, is_ready, .. } = candidate;
         let known = self.waiters.get(key);
         let joined = known.map(|waiter| waiter.place.joined).or(joined).unwrap_or(self.joined + 1);
-        let place = WavePlace { neighbours: *neighbours, joined };
+        let follows_canaries = !candidate.wave.canary;
+        let place = WavePlace { follows_canaries, neighbours: *neighbours, joined };
         let waiter = Waiter { inputs: Arc::clone(inputs), place, is_ready: *is_ready };
         if known == Some(&waiter) {
             return;
@@ -250,12 +280,15 @@ impl Waves {
         self.leave(key);
         self.joined = self.joined.max(joined);
         self.order.insert(place);
-        let (failed, members) = (&self.failed, &self.members);
-        let line = self.lines.entry(Arc::clone(inputs));
-        let line = line.or_insert_with(|| new_line(inputs, failed, members));
-        line.join(key, place, *is_ready);
+        if !self.lines.contains_key(inputs) {
+            let line = self.new_line(inputs);
+            self.lines.insert(Arc::clone(inputs), line);
+        }
+        if let Some(line) = self.lines.get_mut(inputs) {
+            line.join(key, place, *is_ready);
+        }
         self.waiters.insert(key.clone(), waiter);
-        self.settle(&key.namespace);
+        self.settle(key);
     }
 
     fn leave(&mut self, key: &Key) -> Option<Waiter> {
@@ -264,7 +297,7 @@ impl Waves {
         if let Some(line) = self.lines.get_mut(&waiter.inputs) {
             line.leave(key, waiter.place);
         }
-        self.settle(&key.namespace);
+        self.settle(key);
         if self.lines.get(&waiter.inputs).is_some_and(WaveLine::is_empty) {
             self.lines.remove(&waiter.inputs);
         }
@@ -274,9 +307,13 @@ impl Waves {
     /// Gives their turn to all that may have it.
     fn grant(&mut self) {
         while let Some(key) = self.first() {
-            let Some(Waiter { inputs, place, .. }) = self.leave(&key) else { return };
-            let grant = Grant { inputs, joined: place.joined, is_taken: false };
+            let Some(Waiter { inputs, place, .. }) = self.waiters.get(&key).cloned() else {
+                return;
+            };
+            let WavePlace { follows_canaries, joined, .. } = place;
+            let grant = Grant { inputs, joined, is_canary: !follows_canaries, is_taken: false };
             self.granted.insert(key.clone(), grant);
+            self.leave(&key);
             self.count(&key);
             self.woken.insert(key);
         }
@@ -285,9 +322,15 @@ impl Waves {
     /// The first of all that wait that may go now.
     fn first(&self) -> Option<Key> {
         let free = self.fleet.allowed().saturating_sub(self.changing.len());
+        if self.fleet.opens_at.is_some() {
+            return None;
+        }
         // One that failed with the same value and does not serve keeps its place against these; for others it is
         // down for reasons that are none of theirs.
-        let lines = self.lines.values().filter(|line| line.down() < free);
+        // Also where the clock was set back.
+        let has_gathered =
+            |line: &WaveLine| !(0..self.gathering).contains(&(self.now - line.begun()));
+        let lines = self.lines.values().filter(|line| line.down() < free && has_gathered(line));
         lines.filter_map(WaveLine::first).min().map(|(_, key)| key.clone())
     }
 
@@ -299,8 +342,34 @@ impl Waves {
 
     /// Whether servers that failed keep those of a namespace from going on, of which none may wait now.
     fn is_stopped(&self, inputs: &Arc<[String]>, namespace: &str) -> bool {
-        let line = || new_line(inputs, &self.failed, &self.members);
-        !self.failed.is_empty() && line().is_stopped_in(namespace, self.fleet)
+        !self.failed.is_empty() && self.new_line(inputs).is_stopped_in(namespace, self.fleet)
+    }
+
+    /// Where nobody waits yet.
+    fn new_line(&self, inputs: &Arc<[String]>) -> WaveLine {
+        let mut line = WaveLine::new(Arc::clone(inputs), self.now);
+        for key in &self.failed {
+            line.see(key, self.members.get(key));
+        }
+        for key in self.changing.iter() {
+            let is_awaited = self.canary_values(key).any(|values| share_an_input(values, inputs));
+            line.await_canary(key, is_awaited);
+        }
+        line
+    }
+
+    /// The values for which a server waits, or because of which it changes, if it is a canary.
+    fn canary_values(&self, key: &Key) -> impl Iterator<Item = &[String]> {
+        let waits = self.waiters.get(key).filter(|waiter| !waiter.place.follows_canaries);
+        let may = self.granted.get(key).filter(|grant| grant.is_canary);
+        let changes =
+            self.members.get(key).filter(|member| member.wave.canary && member.is_changing());
+        let values = [
+            waits.map(|waiter| &*waiter.inputs),
+            may.map(|grant| &*grant.inputs),
+            changes.map(|member| &*member.wave.inputs),
+        ];
+        values.into_iter().flatten()
     }
 
     /// Counts a server among those that are changing, or no more.
@@ -311,14 +380,27 @@ impl Waves {
         } else {
             self.changing.remove(key);
         }
-        self.settle(&key.namespace);
+        self.settle(key);
     }
 
-    fn settle(&mut self, namespace: &Arc<str>) {
-        let changing = self.changing.in_namespace(namespace);
-        for line in self.lines.values_mut() {
-            self.woken.extend(line.settle(namespace, changing, self.fleet));
+    /// Looks again who may go, after something became of one server.
+    fn settle(&mut self, key: &Key) {
+        let changing = self.changing.in_namespace(&key.namespace);
+        let mut lines = std::mem::take(&mut self.lines);
+        let values: Vec<&[String]> = self.canary_values(key).collect();
+        let mut news = Vec::new();
+        for (inputs, line) in &mut lines {
+            let is_awaited = values.iter().any(|values| share_an_input(values, inputs));
+            let was_stopped = line.is_stopped(self.fleet);
+            let is_news = line.await_canary(key, is_awaited);
+            if is_news || line.is_stopped(self.fleet) != was_stopped {
+                news.extend(settle_all(line, &self.changing, self.fleet));
+            } else {
+                news.extend(line.settle(&key.namespace, changing, self.fleet));
+            }
         }
+        self.lines = lines;
+        self.woken.extend(news);
     }
 
     fn why(&self, candidate: &Candidate) -> Waiting {
@@ -331,22 +413,13 @@ impl Waves {
             ahead: place.map_or(0, |place| self.order.ahead_of(place)),
             changing: self.changing.seen_from(&key.namespace),
             failed: line.map(|line| line.stopped_by(&key.namespace)).unwrap_or_default(),
+            canaries: line
+                .filter(|_| !wave.canary)
+                .map(|line| line.canaries_from(&key.namespace))
+                .unwrap_or_default(),
             is_ready: *is_ready,
         }
     }
-}
-
-/// Where nobody waits yet.
-fn new_line(
-    inputs: &Arc<[String]>,
-    failed: &BTreeSet<Key>,
-    members: &HashMap<Key, Member>,
-) -> WaveLine {
-    let mut line = WaveLine::new(Arc::clone(inputs));
-    for (key, member) in failed.iter().filter_map(|key| members.get_key_value(key)) {
-        line.see(key, Some(member));
-    }
-    line
 }
 
 fn settle_all(line: &mut WaveLine, changing: &Servers, fleet: Fleet) -> Vec<Key> {

@@ -4,14 +4,18 @@
 use std::sync::{Mutex, PoisonError};
 
 use llsd_plan::resource::Key;
-use llsd_plan::rollout::wave::{Candidate, Fleet, Waiting, WaveProgress, Waves};
+use llsd_plan::rollout::wave::{Candidate, Fleet, GATHERING, Waiting, WaveProgress, Waves};
 use llsd_plan::status::{Event, course_event};
 
 use super::cache::Cache;
 
 /// Who may change now.
-#[derive(Debug, Default)]
-pub struct SharedChanges(Mutex<Option<Waves>>);
+#[derive(Debug)]
+pub struct SharedChanges {
+    waves: Mutex<Option<Waves>>,
+    /// For so many seconds those gather that a change reaches.
+    gathering: i64,
+}
 
 /// What follows for others from what became of one server.
 #[derive(Debug, Default)]
@@ -23,6 +27,11 @@ pub struct Consequences {
 }
 
 impl SharedChanges {
+    /// `llsd diff` looks at one server alone, and waits for no others.
+    pub fn new(is_operator: bool) -> Self {
+        Self { waves: Mutex::default(), gathering: if is_operator { GATHERING } else { 0 } }
+    }
+
     /// Gives a server its turn, or says why it has to wait.
     pub fn ask(
         &self,
@@ -48,9 +57,9 @@ impl SharedChanges {
         })
     }
 
-    /// How far all of them are.
-    pub fn progress(&self, cache: &Cache, fleet: Fleet, now: i64) -> WaveProgress {
-        self.with(cache, fleet, now, |waves| waves.progress())
+    /// How far all of them are, and who has to be reconciled because time has passed.
+    pub fn progress(&self, cache: &Cache, fleet: Fleet, now: i64) -> (WaveProgress, Vec<Key>) {
+        self.with(cache, fleet, now, |waves| (waves.progress(), waves.take_woken()))
     }
 
     /// At first what the Deployments say is all that there is to know: no server has asked yet.
@@ -61,9 +70,11 @@ impl SharedChanges {
         now: i64,
         act: impl FnOnce(&mut Waves) -> T,
     ) -> T {
-        let mut waves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waves = waves.get_or_insert_with(|| Waves::of_members(cache.members(now), fleet));
+        let mut waves = self.waves.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = || Waves::of_members(cache.members(now), fleet, self.gathering);
+        let waves = waves.get_or_insert_with(begin);
         waves.set_fleet(fleet);
+        waves.set_time(now);
         act(waves)
     }
 }

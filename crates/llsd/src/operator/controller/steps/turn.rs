@@ -23,14 +23,16 @@ pub fn take(
     let is_used_by_others = |source: &Source| is_used_by_others(context, resource, source);
     let change =
         shared_change(resource, planned, live, has_cluster_bundle, is_used_by_others, state.now);
+    let as_canary = |wave| Wave { canary: context.is_canary(resource), ..wave };
     let preflight = state.preflight.as_ref();
     match change {
         SharedChange::None => Turn::NotNeeded,
         SharedChange::Joins(wave) if preflight.is_some_and(|it| is_held(it, &wave)) => {
             Turn::NotNeeded
         }
-        SharedChange::Joins(wave) => Turn::Joined(wave),
+        SharedChange::Joins(wave) => Turn::Joined(as_canary(wave)),
         SharedChange::Asks(wave, inputs) => {
+            let wave = as_canary(wave);
             let is_ready = !preflight.is_some_and(|it| is_held(it, &wave));
             if !is_ready && preflight.is_some_and(Preflight::is_refused) {
                 return Turn::NotNeeded;

@@ -25,7 +25,7 @@ fn a_reconcile_costs_as_little_among_thousands_of_servers_as_among_a_few() {
     let key = |n: usize, name: &str| Key::new(&format!("ns{}", n % NAMESPACES), name);
     let changing: Vec<Key> = (0..MEMBERS).map(|n| key(n, "first")).collect();
     let members = changing.iter().map(|key| (key.clone(), member("image=1", CHANGING)));
-    let mut waves = Waves::of_members(members, fleet(WAITERS + MEMBERS, MEMBERS, 1));
+    let mut waves = Waves::of_members(members, fleet(WAITERS + MEMBERS, MEMBERS, 1), 0);
     for waiter in (0..WAITERS).map(|n| key(n, &format!("llama{n}"))) {
         assert!(waves.ask(&candidate(&waiter, "image=1", IN_EACH)).is_err());
         waves.ended(&waiter, None);

@@ -1,5 +1,6 @@
 //! Waves of many servers: what a server that waits is told, and who goes next.
 
+mod canaries;
 mod many;
 mod orders;
 
@@ -28,11 +29,12 @@ fn member(input: &str, stage: MemberStage) -> Member {
 
 fn fleet(managed: usize, at_a_time: usize, per_namespace: usize) -> Fleet {
     let max_unavailable = Share::Number(at_a_time);
-    Fleet { managed, budget: Budget { max_unavailable, per_namespace, stop_after_failures: 2 } }
+    let budget = Budget { max_unavailable, per_namespace, stop_after_failures: 2 };
+    Fleet { managed, budget, opens_at: None }
 }
 
 fn waves(fleet: Fleet) -> Waves {
-    Waves::of_members([], fleet)
+    Waves::of_members([], fleet, 0)
 }
 
 /// Asks, and reports that the reconcile wrote what it was allowed to.
@@ -197,7 +199,7 @@ fn progress_counts_each_server_once() {
     let key = |name: &str| Key::new("ns", name);
     let members = [("a", CHANGING), ("b", DOWN), ("c", SERVES)];
     let members = members.map(|(name, stage)| (key(name), member("image=1", stage)));
-    let mut waves = Waves::of_members(members, fleet(20, 1, 5));
+    let mut waves = Waves::of_members(members, fleet(20, 1, 5), 0);
     assert!(waves.ask(&candidate(&key("d"), "image=1", 1)).is_err());
     assert_eq!(waves.progress(), WaveProgress { changing: 1, failed: 2, waiting: 1 });
 }
@@ -206,7 +208,7 @@ fn progress_counts_each_server_once() {
 fn another_operator_continues_where_the_first_stopped() {
     let keys: Vec<Key> = (0..3).map(|n| Key::new("ns", &format!("llama{n}"))).collect();
     let running = keys[..2].iter().map(|key| (key.clone(), member("ca-bundle=1", CHANGING)));
-    let mut waves = Waves::of_members(running, fleet(20, 2, 2));
+    let mut waves = Waves::of_members(running, fleet(20, 2, 2), 0);
     assert!(reconcile(&mut waves, &keys[2], "ca-bundle=1").is_err());
     waves.ended(&keys[0], None);
     assert_eq!(waves.take_woken(), keys[2..]);

@@ -73,6 +73,16 @@ impl Simulation {
         if at.is_multiple_of(3) { format!("{namespace}/secret=1") } else { "image=1".to_owned() }
     }
 
+    /// Every fifth, so that there are some of both inputs.
+    fn is_canary(at: usize) -> bool {
+        at % 5 == 1
+    }
+
+    fn member(&self, at: usize, stage: MemberStage) -> Member {
+        let member = member(&self.input(at), stage);
+        Member { wave: Wave { canary: Self::is_canary(at), ..member.wave }, ..member }
+    }
+
     fn waits(&self, at: usize) -> bool {
         !self.done[at] && self.state[at].is_none()
     }
@@ -89,10 +99,11 @@ impl Simulation {
         let key = self.keys[at].clone();
         if self.waits(at) {
             let input = self.input(at);
-            let candidate = Candidate { is_ready, ..candidate(&key, &input, at % 3) };
+            let mut candidate = Candidate { is_ready, ..candidate(&key, &input, at % 3) };
+            candidate.wave.canary = Self::is_canary(at);
             let answer = self.waves.ask(&candidate);
             if answer.is_ok() && is_written {
-                self.state[at] = Some(member(&input, CHANGING));
+                self.state[at] = Some(self.member(at, CHANGING));
             }
             self.told[at] = answer.err();
         }
@@ -101,7 +112,7 @@ impl Simulation {
 
     fn becomes(&mut self, at: usize, stage: Option<MemberStage>) {
         self.done[at] = stage.is_none();
-        self.state[at] = stage.map(|stage| member(&self.input(at), stage));
+        self.state[at] = stage.map(|stage| self.member(at, stage));
         self.reconcile(at, true, true);
     }
 
@@ -113,7 +124,7 @@ impl Simulation {
             Step::Leader => {
                 let members = self.keys.iter().cloned().zip(self.state.iter().cloned());
                 let members = members.filter_map(|(key, member)| Some((key, member?)));
-                self.waves = Waves::of_members(members, self.waves.fleet);
+                self.waves = Waves::of_members(members, self.waves.fleet, 0);
             }
             Step::Completes(at) if self.stage(at) == Some(CHANGING) => self.becomes(at, None),
             Step::Fails(at) if self.stage(at) == Some(CHANGING) => self.becomes(at, Some(DOWN)),
@@ -143,11 +154,29 @@ impl Simulation {
     fn is_stopped(&self, at: usize) -> bool {
         let (input, budget) = (self.input(at), self.waves.fleet.budget);
         let has_failed = |at: usize| self.stage(at).is_some_and(|stage| stage != CHANGING);
-        let failed = (0..SERVERS).filter(|at| has_failed(*at) && self.input(*at) == input).count();
+        let failed = || (0..SERVERS).filter(|at| has_failed(*at) && self.input(*at) == input);
         let ((_, down), (_, down_beside)) = (self.load(&input, |_| true), self.load_beside(at));
-        failed >= budget.stop_after_failures
+        failed().count() >= budget.stop_after_failures
+            || failed().any(Self::is_canary)
             || down >= self.waves.fleet.allowed()
             || down_beside >= budget.per_namespace
+            || (0..SERVERS).any(|other| {
+                let (_, down) =
+                    self.load(&input, |key| key.namespace == self.keys[other].namespace);
+                self.is_awaited(other, &input) && down >= budget.per_namespace
+            })
+    }
+
+    /// Whether it is a canary that changes because of this input, or waits for it.
+    fn is_awaited(&self, at: usize, input: &str) -> bool {
+        let waits = self.waves.waiters.contains_key(&self.keys[at]);
+        Self::is_canary(at) && self.input(at) == input && (waits || self.is_changing(at))
+    }
+
+    /// Whether a canary comes first.
+    fn awaits_canary(&self, at: usize) -> bool {
+        let input = self.input(at);
+        !Self::is_canary(at) && (0..SERVERS).any(|other| self.is_awaited(other, &input))
     }
 
     /// Whether nothing is in the way of one that waits.
@@ -155,6 +184,7 @@ impl Simulation {
         let (changing, down) = self.load(&self.input(at), |_| true);
         let (beside, down_beside) = self.load_beside(at);
         !self.is_stopped(at)
+            && !self.awaits_canary(at)
             && changing + down < self.waves.fleet.allowed()
             && beside + down_beside < self.waves.fleet.budget.per_namespace
     }
@@ -200,6 +230,8 @@ proptest! {
                 let has_begun = waited[*at] && simulation.stage(*at).is_some();
                 prop_assert!(!(has_begun && stopped[*at]), "{at} began");
             }
+            let is_early = |at: &&usize| waited[**at] && simulation.awaits_canary(**at);
+            prop_assert_eq!(new.iter().find(is_early), None, "a canary comes first");
             // For others one that failed is down for reasons that are none of theirs.
             if let [at] = new[..] {
                 let (changing, down) = simulation.load(&simulation.input(at), |_| true);
