@@ -8,21 +8,19 @@ use serde_json::{Value, json};
 const OLLAMA_MODEL: &str = "llama3.2:1b";
 
 /// What samples expect of the configuration of `starter` beyond the small one: Ollama, and tools.
-const INFERENCE: &str = "\
-  inference:
+const INFERENCE: &str = r#"  inference:
   - provider_id: ${env.OLLAMA_URL:+ollama}
     provider_type: remote::ollama
-    config: {base_url: \"${env.OLLAMA_URL:=http://localhost:11434/v1}\"}
-";
-const TOOLS: &str = "\
-  tool_runtime:
+    config: {base_url: "${env.OLLAMA_URL:=http://localhost:11434/v1}"}
+"#;
+const TOOLS: &str = r#"  tool_runtime:
   - provider_id: tavily-search
     provider_type: remote::tavily-search
-    config: {api_key: \"${env.TAVILY_SEARCH_API_KEY:=}\", max_results: 3}
+    config: {api_key: "${env.TAVILY_SEARCH_API_KEY:=}", max_results: 3}
   - provider_id: file-search
     provider_type: inline::file-search
 storage:
-";
+"#;
 
 /// Has `starter` be an image with such a configuration, and gives it.
 pub async fn starter(product: &Product) -> String {
