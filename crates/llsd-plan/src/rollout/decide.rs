@@ -327,7 +327,7 @@ impl<'a> Rollout<'a> {
         let recorded = &planned.json["metadata"]["annotations"];
         let made_from = good.and_then(|live| {
             let (good, current) = (live.last_good_inputs.as_deref(), live.inputs.as_deref());
-            records::good_inputs(good, current, recorded)
+            kept::good_inputs(good, current, recorded)
         });
         let (template, made_from) = (template.clone(), made_from.as_deref());
         let still_read = &running.still_read;

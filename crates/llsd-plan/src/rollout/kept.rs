@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::action::Action;
+use super::difference;
 use super::rename::rename;
 use super::retention::{self, Names};
 use super::rollback::Return;
 use super::unchanged::has_its_inputs;
-use super::{difference, records};
 use crate::fingerprint;
 use crate::live::{LiveObject, read_part, reads};
 use crate::objects::{ObjectKind, PlannedObject, labels, names};
@@ -155,7 +155,7 @@ pub(super) fn until_later(
     let (mut json, kept) = with_records(planned, live, template, cause, &records);
     let annotations = &mut json["metadata"]["annotations"];
     let good = annotations[labels::LAST_GOOD_INPUTS].as_str();
-    if let Some(good) = records::good_inputs(good, made_from, &planned["metadata"]["annotations"]) {
+    if let Some(good) = good_inputs(good, made_from, &planned["metadata"]["annotations"]) {
         annotations[labels::LAST_GOOD_INPUTS] = good.into();
     }
     if let Some(made_from) = made_from {
@@ -169,6 +169,18 @@ pub(super) fn until_later(
 fn inputs(planned: &Value) -> Inputs {
     let recorded = planned["metadata"]["annotations"][labels::INPUTS].as_str();
     recorded.map(Inputs::parse).unwrap_or_default()
+}
+
+/// What the last good template was made from, by its record and that of the template that runs, such that the planned
+/// one can be compared with it although the operator has another key by now.
+pub(super) fn good_inputs(
+    good: Option<&str>,
+    current: Option<&str>,
+    planned: &Value,
+) -> Option<String> {
+    let current = current.map(Inputs::parse).unwrap_or_default();
+    let now = planned[labels::INPUTS].as_str().map(Inputs::parse).unwrap_or_default();
+    good.map(|good| Inputs::parse(good).rekeyed_like(&current, &now).text())
 }
 
 /// The parts that pods of a template read and that are others by now than those in the record that the

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::{kept, rollback};
 use crate::live::{DeploymentDetail, seconds};
 use crate::objects::{PlannedObject, labels};
-use crate::resource::template_inputs::Inputs;
 use crate::server::listening::Listening;
 
 /// The condition of a resource that says whether all wanted pods run and are new.
@@ -26,7 +25,7 @@ pub(super) fn note_last_good(
     let good = if is_the_same { known } else { rollback::last_good(live, now) };
     let is_current = !is_the_same && good.is_some() && good == live.progress_of.as_deref();
     let inputs = if is_current { &live.inputs } else { &live.last_good_inputs };
-    let inputs = good_inputs(inputs.as_deref(), live.inputs.as_deref(), annotations);
+    let inputs = kept::good_inputs(inputs.as_deref(), live.inputs.as_deref(), annotations);
     for (record, value) in
         [(labels::LAST_GOOD, good), (labels::LAST_GOOD_INPUTS, inputs.as_deref())]
     {
@@ -34,18 +33,6 @@ pub(super) fn note_last_good(
             annotations.insert(record.to_owned(), value.into());
         }
     }
-}
-
-/// What the last good template was made from, by its record and that of the template that runs, such that the planned
-/// one can be compared with it although the operator has another key by now.
-pub(super) fn good_inputs(
-    good: Option<&str>,
-    current: Option<&str>,
-    planned: &Value,
-) -> Option<String> {
-    let parse = |record: Option<&str>| record.map(Inputs::parse).unwrap_or_default();
-    let now = parse(planned[labels::INPUTS].as_str());
-    good.map(|good| Inputs::parse(good).rekeyed_like(&parse(current), &now).text())
 }
 
 /// Records how the pods listen that serve or may come to, while those of the template that is applied listen

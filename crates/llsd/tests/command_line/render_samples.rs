@@ -71,6 +71,6 @@ fn a_secret_is_rendered_as_a_reference_or_as_a_placeholder() {
     let reference = &password.unwrap()["valueFrom"]["secretKeyRef"];
     assert_eq!(
         (&reference["name"], &reference["key"]),
-        (&"postgres-storage".into(), &"password".into())
+        (&"llama-postgres-storage".into(), &"password".into())
     );
 }
