@@ -116,7 +116,7 @@ pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> St
         (None, None) => without_job(question, asked).unwrap_or_else(checked),
         (None, Some(job)) => match of_job(question, job, asked) {
             Ok(result) => checked(result),
-            Err(waits) => State::Asking(waits, question.pending(None, job.created)),
+            Err(waits) => State::Asking(waits, Box::new(question.pending(None, job.created))),
         },
     };
     let again = again(question, asked, &state);
@@ -127,6 +127,7 @@ pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> St
 fn without_job(question: &Question, asked: &Asked<'_>) -> Result<State, PreflightResult> {
     let waits = |why: Option<&str>| {
         let pending = question.pending(why.or((!asked.has_slot).then_some(NO_SLOT)), asked.now);
+        let pending = Box::new(pending);
         if asked.has_slot { State::ToBeAsked(pending) } else { State::Waiting(pending) }
     };
     let Some(NotMade { why, is_denied }) = &asked.not_made else { return Ok(waits(None)) };
@@ -172,10 +173,10 @@ impl Question {
     }
 
     /// What is recorded while there is no answer, so that another leader does not begin again.
-    fn pending(&self, why: Option<&str>, since: i64) -> Box<PreflightStatus> {
+    fn pending(&self, why: Option<&str>, since: i64) -> PreflightStatus {
         let unknown = PreflightResult::not_checked(why.unwrap_or_default());
         let pending = PreflightResult { outcome: PreflightVerdict::Pending, ..unknown };
-        Box::new(self.still_refused(status(self, pending, self.since(since), |_| String::new())))
+        self.still_refused(status(self, pending, self.since(since), |_| String::new()))
     }
 
     /// What was refused stays refused where nothing can be said of it now: with another value of a Secret it would most
