@@ -23,14 +23,14 @@ async fn until_waiting(namespace: &Namespace<'_>) -> Value {
 
 /// Waits until the Deployment is what we apply, and gives it.
 async fn until_ours(namespace: &Namespace<'_>) -> Value {
-    let resource = namespace
+    namespace
         .until(RESOURCE, NAME, "runs as planned", |object| {
             condition(object, "DeploymentUpdated")["status"] == "True"
+                && condition(object, "UpdatePending").is_null()
                 && condition(object, "Ready")["status"] == "True"
                 && object["status"]["observedGeneration"] == object["metadata"]["generation"]
         })
         .await;
-    assert!(condition(&resource, "UpdatePending").is_null(), "{resource}");
     let deployment = namespace.get("Deployment", NAME).await.unwrap();
     assert_eq!(own(&deployment), OURS, "{deployment}");
     let annotations = &deployment["metadata"]["annotations"];
