@@ -23,7 +23,7 @@ pub enum Share {
 pub struct Fleet {
     pub managed: usize,
     pub budget: Budget,
-    /// When the next window opens, in seconds, while none is open: nobody's turn begins before.
+    /// When the next window opens, in seconds, while none is open: no turn begins before.
     pub opens_at: Option<i64>,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct WaveLine {
     /// Those that failed with one of these values, and of them those of which no pod serves.
     failed: Servers,
     down: Servers,
-    /// Canaries that have not proven themselves with these values yet, and those that failed: nobody else goes on.
+    /// Canaries that have not proven themselves with these values yet, and those that failed: no other server goes on.
     canaries: Servers,
     failed_canaries: Servers,
     groups: HashMap<Arc<str>, NamespaceLine>,
@@ -126,7 +126,7 @@ impl WaveLine {
     }
 
     /// Whether it goes on nowhere: too many servers failed, or a canary, or those that failed alone leave no place,
-    /// also if that is none for a canary.
+    /// also if only a canary lacks one.
     pub(super) fn is_stopped(&self, fleet: Fleet) -> bool {
         self.failed.len() >= fleet.budget.stop_after_failures
             || self.failed_canaries.len() > 0

@@ -96,7 +96,7 @@ pub struct Waiting {
     pub changing: KnownServers,
     /// Those that failed, if that stops all others.
     pub failed: KnownServers,
-    /// Those that come first and that others wait for, if it is none of them.
+    /// Those that come first and that others wait for. Empty for a canary.
     pub canaries: KnownServers,
     /// Whether its change has been checked, or needs no check.
     pub is_ready: bool,
@@ -345,7 +345,7 @@ impl Waves {
         !self.failed.is_empty() && self.new_line(inputs).is_stopped_in(namespace, self.fleet)
     }
 
-    /// Where nobody waits yet.
+    /// In which no server waits yet.
     fn new_line(&self, inputs: &Arc<[String]>) -> WaveLine {
         let mut line = WaveLine::new(Arc::clone(inputs), self.now);
         for key in &self.failed {

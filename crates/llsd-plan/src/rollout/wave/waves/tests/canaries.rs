@@ -1,4 +1,4 @@
-//! Who comes first: canaries, and those that gather before the first has its turn; and when nobody's turn begins.
+//! Who comes first: canaries, and those that gather before the first has its turn; and when no turn begins.
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn others_wait_until_the_canaries_run_well() {
 }
 
 #[test]
-fn a_canary_whose_preflight_refuses_the_change_holds_up_nobody() {
+fn a_canary_whose_preflight_refuses_the_change_holds_up_no_other() {
     let mut waves = waves(fleet(20, 5, 1));
     let [first, other] = keys(["a", "b"]);
     let checked = Candidate { is_ready: false, ..canary(&first, "image=1") };
@@ -87,7 +87,7 @@ fn those_that_a_change_reaches_gather_before_the_first_has_its_turn() {
 }
 
 #[test]
-fn nobodys_turn_begins_while_no_window_is_open() {
+fn no_turn_begins_while_no_window_is_open() {
     let closed = |until| Fleet { opens_at: until, ..fleet(20, 2, 1) };
     let mut waves = waves(closed(Some(500)));
     let [first, second, third] = keys(["a", "b", "c"]);
