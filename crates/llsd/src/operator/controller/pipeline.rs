@@ -97,17 +97,28 @@ async fn take_back<W: Writer>(
     let policy = rollback_policy(resource, context.configuration.get().config.rollback);
     let taken = match survey_failed(context, resource, policy, objects).await {
         Ok(state) => match state.as_ref().and_then(|it| rollout::decide_unplanned(resource, it)) {
-            Some(rollout) => {
-                let ApplyOutcome { objects, result, .. } =
-                    carry_out(writer, resource, &rollout).await;
-                result.map(|_| objects)
-            }
+            Some(rollout) => written(carry_out(writer, resource, &rollout).await),
             None => Ok(Vec::new()),
         },
         Err(failure) => Err(failure),
     };
-    taken.unwrap_or_else(|WriteFailure { object, message, .. }| {
-        tracing::warn!(resource = %resource.key, object, why = message, "not taken back yet");
+    or_warn(resource, taken, "not taken back yet")
+}
+
+fn written(
+    ApplyOutcome { objects, result, .. }: ApplyOutcome,
+) -> Result<Vec<LiveObject>, WriteFailure> {
+    result.map(|_| objects)
+}
+
+/// What was written. What could not be is tried again with the next pass.
+fn or_warn(
+    resource: &Resource,
+    written: Result<Vec<LiveObject>, WriteFailure>,
+    warning: &'static str,
+) -> Vec<LiveObject> {
+    written.unwrap_or_else(|WriteFailure { object, message, .. }| {
+        tracing::warn!(resource = %resource.key, object, why = message, "{warning}");
         Vec::new()
     })
 }
@@ -120,20 +131,14 @@ async fn follow_pods<W: Writer>(
     writer: &mut W,
     Gathered { facts, objects, .. }: &Gathered,
 ) -> Vec<LiveObject> {
-    let failure = match survey_astray(context, resource, facts, objects).await {
+    let followed = match survey_astray(context, resource, facts, objects).await {
         Ok(whole) => {
             let rollout = rollout::decide_surroundings(resource, facts, objects, &whole);
-            let written = carry_out(writer, resource, &rollout).await;
-            match written.result {
-                Ok(_) => return written.objects,
-                Err(failure) => failure,
-            }
+            written(carry_out(writer, resource, &rollout).await)
         }
-        Err(failure) => failure,
+        Err(failure) => Err(failure),
     };
-    let WriteFailure { object, message, .. } = failure;
-    tracing::warn!(resource = %resource.key, object, why = message, "does not lead to the pods yet");
-    Vec::new()
+    or_warn(resource, followed, "does not lead to the pods yet")
 }
 
 /// Makes the copies of the start programs again that the pods mount and that are missing, although nothing can be
@@ -144,20 +149,14 @@ async fn restore_programs<W: Writer>(
     writer: &mut W,
     objects: &[LiveObject],
 ) -> Vec<LiveObject> {
-    let failure = match survey_unplanned(context, resource, objects).await {
+    let restored = match survey_unplanned(context, resource, objects).await {
         Ok(state) => {
             let rollout = rollout::decide_programs(resource, &state);
-            let written = carry_out(writer, resource, &rollout).await;
-            match written.result {
-                Ok(_) => return written.objects,
-                Err(failure) => failure,
-            }
+            written(carry_out(writer, resource, &rollout).await)
         }
-        Err(failure) => failure,
+        Err(failure) => Err(failure),
     };
-    let WriteFailure { object, message, .. } = failure;
-    tracing::warn!(resource = %resource.key, object, why = message, "not made again yet");
-    Vec::new()
+    or_warn(resource, restored, "not made again yet")
 }
 
 async fn roll_out<W: Writer>(
